@@ -391,8 +391,21 @@ Status reportUnused(const ModelContext &context, const ImportOptions &options) {
   return okStatus();
 }
 
-/// Reports the MTP modules in a GGUF model's files, and whether the imported
-/// model drafts with them. Tools that write GGUF often leave modules out.
+/// Reports the formats of a quantised folder's weights, without the modules'.
+void reportFormats(const ModelConfig &config, const WeightTable &weights,
+                   const ImportOptions &options) {
+  bool hasModules =
+      config.drafter.style != DrafterStyle::None && config.drafter.modules > 0;
+  if (options.onNote)
+    options.onNote("the model's weights are stored in " +
+                   weights.typesUnder(config.keys().trunk,
+                                      hasModules ? modulePrefix(config, 0)
+                                                 : std::string()));
+}
+
+/// Reports the MTP modules in the files of a quantised model, and whether the
+/// imported model drafts with them. Tools that write such files often leave
+/// modules out.
 void reportModules(const ModelConfig &config, const WeightTable &weights,
                    const DraftPlan &draft, const ImportOptions &options) {
   if (!options.onNote)
@@ -435,7 +448,9 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
     MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
   MTP_RETURN_IF_ERROR(
       findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
-  if (options.hasWeights && isGgufPath(folder))
+  if (options.hasWeights && weights.isQuantized())
+    reportFormats(config, weights, options);
+  if (options.hasWeights && (isGgufPath(folder) || weights.isQuantized()))
     reportModules(config, weights, draft, options);
 
   mlir::OwningOpRef<mlir::ModuleOp> module =

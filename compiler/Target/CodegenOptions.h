@@ -3,13 +3,12 @@
 #ifndef MTP_COMPILER_TARGET_CODEGENOPTIONS_H
 #define MTP_COMPILER_TARGET_CODEGENOPTIONS_H
 
+#include "compiler/KernelCache/KernelCache.h"
 #include <cstddef>
 #include <functional>
 #include <string>
 
 namespace mtp::compiler {
-
-class KernelCache;
 
 /// Seconds that one thread spent on a kernel, by step.
 struct KernelSeconds {

@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
 #define MTP_COMPILER_WEIGHTS_GGUFBLOCKS_H
 
+#include "compiler/Weights/GroupCodes.h"
 #include "compiler/Weights/WeightType.h"
 #include "runtime/schema/WeightFormat.h"
 
@@ -12,21 +13,6 @@ namespace mtp {
 
 /// Largest number of elements and of groups of a block.
 inline constexpr int64_t kMostBlockElements = 256, kMostBlockGroups = 16;
-
-/// Scale and offset of a group as they are stored: numbers of a block, and
-/// integers of the group. The value of integer q is
-///
-///   scale * ofScale * q - least * ofLeast
-///
-/// Both products of the scales have at most 24 bits, and so has the product
-/// with q. Only the subtraction rounds.
-struct GroupCodes {
-  float scale = 0, least = 0;
-  int ofScale = 1, ofLeast = 0;
-
-  float scaleOf() const { return scale * float(ofScale); }
-  float offsetOf() const { return -(least * float(ofLeast)); }
-};
 
 /// Returns half of an unsigned E4M3 number; 127 is 0.
 float halfOfE4M3(uint8_t bits);

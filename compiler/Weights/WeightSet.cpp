@@ -135,10 +135,12 @@ Result<WeightSet> WeightSet::openFiles(std::span<const std::string> paths,
   for (size_t i = 0; i < paths.size(); ++i) {
     const std::string &path = paths[i];
     set.prefix = prefixes.empty() ? "" : prefixes[i];
+    set.folder = fs::path(path).parent_path().string();
     MTP_RETURN_IF_ERROR(path.ends_with(".json") ? set.addIndex(path)
                                                 : set.addFile(path));
     set.paths.push_back(path);
   }
+  set.attachStored();
   return set;
 }
 
@@ -153,6 +155,7 @@ Status WeightSet::addBeside(
     const std::string &folder,
     const std::function<bool(std::string_view key)> &isWanted) {
   prefix.clear();
+  this->folder = folder;
   for (const std::string &path : listFiles(folder, ".safetensors")) {
     if (isOpen(path))
       continue;
@@ -165,6 +168,7 @@ Status WeightSet::addBeside(
     MTP_RETURN_IF_ERROR(addFile(path));
     paths.push_back(path);
   }
+  attachStored();
   return okStatus();
 }
 
@@ -212,12 +216,13 @@ void WeightSet::addUnlisted(const std::set<size_t> &shards) {
   std::set<std::string> twice;
   for (size_t file : shards)
     for (const auto &[own, entry] : files[file].tensors())
-      if (std::string key = prefixes[file] + own; !index.contains(key))
+      if (std::string key = prefixes[file] + own; !tensors.contains(key))
         if (!places.emplace(key, file).second)
           twice.insert(key);
   for (const auto &[key, file] : places)
     if (!twice.contains(key)) {
       index.emplace(key, file);
+      tensors.emplace(key, file);
       unlisted.insert(key);
     }
 }
@@ -226,14 +231,17 @@ Result<size_t> WeightSet::openShard(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(WeightFile file, WeightFile::open(path, names));
   files.push_back(std::move(file));
   prefixes.push_back(prefix);
+  folders.push_back(folder.empty() ? "." : folder);
   return files.size() - 1;
 }
 
 Status WeightSet::addKey(const std::string &own, size_t file) {
   std::string key = prefixes[file] + own;
-  auto [entry, isNew] = index.emplace(key, file);
-  if (isNew)
+  auto [entry, isNew] = tensors.emplace(key, file);
+  if (isNew) {
+    index.emplace(key, file);
     return okStatus();
+  }
   // Tools that write a module separately add copies of shared matrices.
   const WeightFile &first = files[entry->second], &second = files[file];
   std::string_view firstOwn =
@@ -249,15 +257,84 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
                          " and in " + inQuotes(files[file].file().path()));
 }
 
+TensorView WeightSet::viewOf(size_t number, std::string_view own) const {
+  const WeightFile &file = files[number];
+  const TensorEntry &entry = file.tensors().find(own)->second;
+  TensorView view{entry.type, entry.shape, file.bytes(entry), &file.file()};
+  view.pairedRows = entry.pairedRows;
+  view.factor = entry.factor;
+  return view;
+}
+
+std::optional<StoredPart> WeightSet::findPart(const std::string &key) const {
+  auto found = tensors.find(key);
+  if (found == tensors.end())
+    return std::nullopt;
+  size_t file = found->second;
+  TensorView view = viewOf(file, key.substr(prefixes[file].size()));
+  return StoredPart{view.type, view.shape, view.bytes};
+}
+
+const Result<QuantizationConfig> &WeightSet::configOf(size_t file) {
+  const std::string &folder = folders[file];
+  auto found = configs.find(folder);
+  if (found == configs.end())
+    found = configs.emplace(folder, readQuantizationConfig(folder)).first;
+  return found->second;
+}
+
+void WeightSet::attach(const StoredWeight &weight) {
+  size_t file = tensors.find(weight.codes)->second;
+  auto read = [&]() -> Result<StoredTensor> {
+    if (weight.key != weight.codes && tensors.contains(weight.key))
+      return invalidArgument("expected " + inQuotes(weight.key) + " or " +
+                             inQuotes(weight.codes) + ", got both");
+    const Result<QuantizationConfig> &config = configOf(file);
+    if (!config)
+      return config.status();
+    return readStoredWeight(
+        weight, [&](const std::string &key) { return findPart(key); }, *config);
+  };
+  bool isUnlisted = unlisted.contains(weight.codes);
+  for (const std::string &part : weight.parts)
+    index.erase(part);
+  index.erase(weight.codes);
+  index.insert_or_assign(weight.key, file);
+  if (isUnlisted)
+    unlisted.insert(weight.key);
+  quantized.insert_or_assign(weight.key, Quantized{weight.codes, read()});
+}
+
+void WeightSet::attachStored() {
+  auto find = [&](const std::string &key) { return findPart(key); };
+  std::vector<StoredWeight> found;
+  for (const auto &[key, file] : index)
+    if (!quantized.contains(key) && !isGguf(files[file].file().bytes()))
+      if (std::optional<StoredWeight> weight = findStoredWeight(key, find))
+        found.push_back(std::move(*weight));
+  for (const StoredWeight &weight : found)
+    attach(weight);
+  std::erase_if(index, [&](const auto &entry) {
+    return !isGguf(files[entry.second].file().bytes()) &&
+           isActivationScale(entry.first);
+  });
+}
+
 Result<TensorView> WeightSet::get(std::string_view key) const {
-  auto found = index.find(key);
-  if (found != index.end()) {
-    const WeightFile &file = files[found->second];
-    std::string_view own = key.substr(prefixes[found->second].size());
-    const TensorEntry &entry = file.tensors().find(own)->second;
-    return TensorView{entry.type,   entry.shape,      file.bytes(entry),
-                      &file.file(), entry.pairedRows, entry.factor};
+  if (auto found = quantized.find(key); found != quantized.end()) {
+    const Quantized &weight = found->second;
+    size_t file = tensors.find(weight.codes)->second;
+    TensorView view = viewOf(file, weight.codes.substr(prefixes[file].size()));
+    if (!weight.tensor)
+      return weight.tensor.status().withContext(
+          "weight " + inQuotes(key) + " in " + inQuotes(view.file->path()));
+    view.stored = &*weight.tensor;
+    view.shape = view.stored->shape();
+    return view;
   }
+  auto found = index.find(key);
+  if (found != index.end())
+    return viewOf(found->second, key.substr(prefixes[found->second].size()));
   std::string message = "no weight " + inQuotes(key);
   if (index.empty())
     return notFound(message + ", nor any other");

@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 #define MTP_COMPILER_WEIGHTS_WEIGHTSET_H
 
+#include "compiler/Weights/StoredFormats.h"
 #include "compiler/Weights/WeightFile.h"
 #include "runtime/core/Result.h"
 
@@ -26,6 +27,14 @@ struct TensorView {
   /// See TensorEntry.
   int64_t pairedRows = 0;
   float factor = 1;
+  /// If not null, the values are those of codes and scales. `shape` is then the
+  /// weight's, `type` and `bytes` are the codes'.
+  const StoredTensor *stored = nullptr;
+
+  /// Returns the format's name for reports.
+  std::string_view format() const {
+    return stored ? std::string_view(stored->name()) : toString(type);
+  }
 
   /// Removes leading extents of 1 beyond `rank`, for example from a vector that
   /// is stored as [1, n].
@@ -75,6 +84,9 @@ public:
   /// most similar key and its file.
   Result<TensorView> get(std::string_view key) const;
 
+  /// Returns true if a weight is stored as codes and scales.
+  bool hasQuantized() const { return !quantized.empty(); }
+
   /// Returns false if the key's file has an index that omits the key.
   bool isListed(std::string_view key) const { return !unlisted.contains(key); }
 
@@ -90,21 +102,42 @@ public:
   Status checkUnchanged() const;
 
 private:
+  /// A quantised weight: the key of its codes, and its values or the reason why
+  /// they cannot be read.
+  struct Quantized {
+    std::string codes;
+    Result<StoredTensor> tensor;
+  };
+
   Status addFile(const std::string &path);
   Status addIndex(const std::string &path);
   void addUnlisted(const std::set<size_t> &shards);
   Result<size_t> openShard(const std::string &path);
   Status addKey(const std::string &key, size_t file);
+  /// Returns a tensor as its file stores it.
+  TensorView viewOf(size_t file, std::string_view own) const;
+  std::optional<StoredPart> findPart(const std::string &key) const;
+  /// Gives quantised weights their keys, in place of their tensors'.
+  void attachStored();
+  void attach(const StoredWeight &weight);
+  const Result<QuantizationConfig> &configOf(size_t file);
   bool isOpen(const std::string &path) const;
 
   std::vector<WeightFile> files;
   /// Names of the GGUF file that was opened last.
   std::optional<GgufNames> names;
-  /// Key prefix of each file.
-  std::vector<std::string> prefixes;
-  /// Key prefix of the files that are opened next.
-  std::string prefix;
+  /// Key prefix and folder of each file. The folder of a shard is its index's.
+  std::vector<std::string> prefixes, folders;
+  /// Key prefix and folder of the files that are opened next.
+  std::string prefix, folder;
   std::map<std::string, size_t, std::less<>> index;
+  /// Like `index`, with all tensors of quantised weights and without the keys
+  /// of these weights.
+  std::map<std::string, size_t, std::less<>> tensors;
+  /// Quantised weights by their keys.
+  std::map<std::string, Quantized, std::less<>> quantized;
+  /// Configs by the folders of the files.
+  std::map<std::string, Result<QuantizationConfig>> configs;
   /// Keys that an index omits although it names their shard.
   std::set<std::string, std::less<>> unlisted;
   std::vector<std::string> paths;

@@ -163,9 +163,25 @@ FeatureState mtp::cpuFeature(std::string_view name) {
   return FeatureState::Unknown;
 }
 
+std::string mtp::hostProcessor() {
+  unsigned regs[4] = {};
+  __get_cpuid(0, &regs[Eax], &regs[Ebx], &regs[Ecx], &regs[Edx]);
+  std::string text =
+      strCat(hostArch(), " ", regs[Ebx], " ", regs[Edx], " ", regs[Ecx]);
+  __get_cpuid(1, &regs[Eax], &regs[Ebx], &regs[Ecx], &regs[Edx]);
+  // Family, model and stepping. The other registers differ between cores.
+  text += strCat(" ", regs[Eax]);
+  for (const Feature &feature : kFeatures)
+    if (cpuFeature(feature.name) == FeatureState::Present)
+      text += strCat(" ", feature.name);
+  return text;
+}
+
 #else
 
 FeatureState mtp::cpuFeature(std::string_view) { return FeatureState::Unknown; }
+
+std::string mtp::hostProcessor() { return std::string(hostArch()); }
 
 #endif
 

@@ -6,6 +6,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/core/Status.h"
 
+#include <string>
 #include <string_view>
 
 namespace mtp {
@@ -20,6 +21,11 @@ FeatureState cpuFeature(std::string_view name);
 
 /// Returns the architecture that this runtime was built for, e.g. "x86_64".
 std::string_view hostArch();
+
+/// Returns a text that differs between processors for which a compiler makes
+/// different code: architecture, vendor, family, model and features. Requests
+/// tile registers as cpuFeature() does.
+std::string hostProcessor();
 
 /// Fails and names the missing feature if the images of `target` cannot run
 /// here.

@@ -138,7 +138,7 @@ constexpr Refusal kImport[] = {
 constexpr Refusal kWeights[] = {
     {PathKind::Config, "a folder without weights",
      "add model.safetensors, or shards with model.safetensors.index.json, or "
-     "import the structure alone with --no-weights"},
+     "import the structure alone with mtp-import --no-weights"},
     {PathKind::PyTorchModel,
      "weights in PyTorch's format, which may hold code and are not read",
      kConvert},
@@ -199,6 +199,24 @@ const Refusal *find(const Refusal (&refusals)[N], PathKind kind) {
   return found == std::end(refusals) ? nullptr : found;
 }
 
+/// Returns the refusal of a tool that runs an artifact or compiles a model: of
+/// the import, except that only the loader judges other files.
+const Refusal *findStartRefusal(PathKind kind) {
+  switch (kind) {
+  case PathKind::Missing:
+  case PathKind::Artifact:
+  case PathKind::File:
+  case PathKind::Other:
+    return nullptr;
+  case PathKind::Module:
+    return find(kRun, kind);
+  default:
+    break;
+  }
+  const Refusal *refusal = find(kWeights, kind);
+  return refusal ? refusal : find(kImport, kind);
+}
+
 const Refusal *findRefusal(PathKind kind, PathUse use) {
   switch (use) {
   case PathUse::Import:
@@ -209,6 +227,8 @@ const Refusal *findRefusal(PathKind kind, PathUse use) {
     return find(kImport, kind);
   case PathUse::Compile:
     return find(kCompile, kind);
+  case PathUse::Start:
+    return findStartRefusal(kind);
   case PathUse::Run:
     break;
   }
@@ -218,6 +238,8 @@ const Refusal *findRefusal(PathKind kind, PathUse use) {
 std::string_view wanted(PathUse use) {
   if (use == PathUse::Run)
     return "an artifact";
+  if (use == PathUse::Start)
+    return "a model or an artifact";
   return use == PathUse::Compile ? "a module" : "a model's folder";
 }
 

@@ -43,6 +43,7 @@ enum class PathUse {
   ImportConfig, ///< A model's folder; its config is enough.
   Compile,      ///< A module.
   Run,          ///< An artifact.
+  Start,        ///< An artifact, or a model that a tool compiles itself.
 };
 
 /// Returns the kind of a path, from the first bytes of a file or the files of a

@@ -1,10 +1,11 @@
 """make_corpus.py ARTIFACT DIR: writes small, well-formed inputs for each fuzz target, so
 that the fuzzers start past the first checks."""
-import json, os, struct, sys
+import json, os, random, struct, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 sys.path.insert(0, ROOT)
 import gguf_files  # noqa: E402
+import quantized_folders  # noqa: E402
 import template_cases  # noqa: E402
 import tiny  # noqa: E402
 
@@ -41,6 +42,20 @@ header = {"__metadata__": {"format": "pt"},
           "c": {"dtype": "F8_E4M3", "shape": [0], "data_offsets": [22, 22]}}
 text = json.dumps(header).encode()
 write("safetensors", "three", struct.pack("<Q", len(text)) + text + bytes(22))
+
+# A weight of each quantised format, with the formats' own configs.
+kinds = {"mixed": quantized_folders.MIXED,
+         **{kind: [(quantized_folders.gptq, {"v2": kind == "gptq_v2", **options})
+                   for options in quantized_folders.GPTQ] for kind in ("gptq", "gptq_v2")}}
+path = os.path.join(out, "stored", "file")
+for kind, formats in kinds.items():
+    config = json.dumps({"quantization_config": quantized_folders.config_of(kind)}).encode()
+    for i, (make, options) in enumerate(formats):
+        parts, _ = make(random.Random(i), 32, 64, **options)
+        quantized_folders.edit_weights.write(path, {"w" + key: t for key, t in parts.items()})
+        with open(path, "rb") as f:
+            write("stored", f"{kind}{i}", config + b"\0" + f.read())
+os.remove(path)
 
 write("tokenizer", "json", b"J" + json.dumps(tiny.tokenizer(112)).encode())
 write("tokenizer", "text", b" abaab \xc3\xa9")

@@ -111,26 +111,31 @@ TEST(Config, RefusesFeatures) {
   expectError(kDeepSeek.with("scoring_func", "\"softmax\""), "\"sigmoid\"");
   expectError(kDeepSeek.with("topk_method", "\"greedy\""), "\"noaux_tc\"");
   expectError(kLlama.with("torch_dtype", "\"int8\""), "\"torch_dtype\"");
-  expectError(kLlama.with("quantization_config", "{\"quant_method\":\"awq\"}"),
-              "\"quantization_config.quant_method\": expected \"fp8\", got "
-              "\"awq\"");
+  expectError(kLlama.with("quantization_config", "{\"quant_method\":\"hqq\"}"),
+              "\"quantization_config.quant_method\": expected one of "
+              "\"auto-round\", ");
   expectError(kLlama.with("quantization_config",
                           "{\"quant_method\":\"fp8\",\"weight_block_size\":"
-                          "[64,64]}"),
-              "expected [128, 128], got [64,64]");
+                          "[64,0]}"),
+              "expected two positive integers, got [64,0]");
   expectError(kLlama.with("quantization_config",
-                          "{\"quant_method\":\"fp8\",\"weight_block_size\":"
-                          "null}"),
-              "weight_block_size");
-  EXPECT_EQ(
-      read(kLlama.with("quantization_config", "{\"quant_method\":\"fp8\"}"))
-          .storedType,
-      WeightType::F8E4M3);
-  EXPECT_EQ(read(kLlama.with("quantization_config",
-                             "{\"quant_method\":\"fp8\",\"fmt\":\"e4m3\","
-                             "\"weight_block_size\":[128,128]}"))
-                .storedType,
+                          "{\"quant_method\":\"fp8\",\"fmt\":\"e5m2\"}"),
+              "\"quantization_config.fmt\": expected one of \"e4m3\"");
+}
+
+TEST(Config, ReadsQuantization) {
+  auto type = [](const std::string &fields) {
+    return read(kLlama.with("quantization_config", "{" + fields + "}"))
+        .storedType;
+  };
+  EXPECT_EQ(type("\"quant_method\":\"fp8\""), WeightType::F8E4M3);
+  EXPECT_EQ(type("\"quant_method\":\"fp8\",\"fmt\":\"e4m3\","
+                 "\"weight_block_size\":[128,128]"),
             WeightType::F8E4M3);
+  EXPECT_EQ(type("\"quant_method\":\"fp8\",\"weight_block_size\":null"),
+            WeightType::F8E4M3);
+  // Integers become f32, as F16 does.
+  EXPECT_EQ(type("\"quant_method\":\"awq\",\"bits\":4"), WeightType::F16);
 }
 
 TEST(Config, RefusesBadValues) {
@@ -197,14 +202,15 @@ TEST(Config, ReadsModelOpt) {
     return parseModelConfig(kLlama.text(), "", modelOpt).status();
   };
   EXPECT_TRUE(parse("{\"quantization\":{\"quant_algo\":null}}").isOk());
+  EXPECT_TRUE(parse("{\"quantization\":{\"quant_algo\":\"NVFP4\"}}").isOk());
   EXPECT_TRUE(parse("{\"producer\":{\"name\":\"modelopt\"}}").isOk());
   std::string text(
-      parse("{\"quantization\":{\"quant_algo\":\"NVFP4\"}}").message());
+      parse("{\"quantization\":{\"quant_algo\":\"NVFP4_SVD\"}}").message());
   EXPECT_NE(text.find("hf_quant_config.json: config key "
-                      "\"quantization.quant_algo\": expected null"),
+                      "\"quantization.quant_algo\": expected one of \"FP8\""),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("got \"NVFP4\""), std::string::npos) << text;
+  EXPECT_NE(text.find("got \"NVFP4_SVD\""), std::string::npos) << text;
 }
 
 TEST(Config, RefusesBadJson) {

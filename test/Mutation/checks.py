@@ -44,7 +44,7 @@ def prompts(vocabulary):
 def generate(tools, artifact, k, lists, count):
     ids = [arg for tokens in lists for arg in ("--ids", ",".join(map(str, tokens)))]
     text = run(tools + "/mtp-run", artifact, *ids, "--k", str(k), "-n", str(count),
-               "--ignore-eos", "--json")
+               "--ignore-eos", "--json", "--threads=1")
     return [s["output_ids"] for s in json.loads(text)["sequences"]]
 
 
@@ -70,7 +70,7 @@ def check_forward(tools, artifact, oracle):
     expected = [oracle.result["target"], *oracle.result["drafts"]]
     inputs = [oracle.tokens[d:d + ROWS] for d in range(len(expected))]
     inputs += [[0] * ROWS, list(range(ROWS))]
-    text = run(tools + "/mtp-run", artifact, "--function=@forward",
+    text = run(tools + "/mtp-run", artifact, "--threads=1", "--function=@forward",
                *(f"--input={ROWS}xi32={values}" for values in inputs))
     for d, (line, want) in enumerate(zip(text.splitlines(), expected, strict=True)):
         name = f"module {d}" if d else "target"

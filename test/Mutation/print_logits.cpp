@@ -15,6 +15,7 @@ static mtp::Status print(int argc, char **argv) {
                        mtp::Model::load(argv[1]));
   mtp::SessionOptions options;
   options.k = uint32_t(std::atoi(argv[2]));
+  options.threads = 1;
   options.logits = mtp::LogitsMode::All;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<mtp::Session> session,
                        mtp::Session::create(model, options));

@@ -13,9 +13,9 @@ import prose
 
 SUBJECT_COLUMNS = 72
 AREAS = set("""
-    api artifact bench chat ci cmake codegen compiler core cuda device dialects docs
+    api artifact bench cache chat ci cmake codegen compiler core cuda device dialects docs
     driver dump exec fuzz gpu-check gpusim import jinja kernelcache models mtpc opt
-    oracle passes pipeline run runtime schema serve style target tests tokenizer tools
+    oracle passes pipeline run runtime schema serve start style target tests tokenizer tools
     weights""".split())
 
 

@@ -40,8 +40,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # What a part may include of this tree, the longest name that fits first. Tests
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
-                 "runtime/utf8", "runtime/tokenizer", "runtime/chat",
-                 "runtime/artifact", "runtime/json", "runtime/schema"]
+                 "runtime/cache", "runtime/utf8", "runtime/tokenizer",
+                 "runtime/chat", "runtime/artifact", "runtime/json", "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
 # A room of the GPU's kernels: its own headers, and what all kernels stand on.
@@ -70,6 +70,7 @@ MAY_INCLUDE = {
     **{f"runtime/exec/{room}":
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
+    "runtime/cache": ["runtime/cache", "runtime/core", "mtp"],
     "runtime/json": ["runtime/json", "runtime/core"],
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
@@ -102,7 +103,8 @@ MAY_INCLUDE = {
 BESIDE = ["test", "tools/gpu-check"]
 # Parts that must build without LLVM.
 NO_LLVM = ["runtime", "tools/mtp-run", "tools/mtp-bench", "tools/mtp-dump",
-           "tools/mtp-fill", "tools/mtp-serve", "tools/support"]
+           "tools/mtp-fill", "tools/mtp-serve", "tools/start",
+           "tools/support"]
 LLVM = {"llvm", "mlir", "lld", "clang"}
 EXTERNAL = LLVM | {"flatbuffers", "gtest"}
 

@@ -22,8 +22,8 @@ TEST_F(Packing, NamesWhatDoesNotFit) {
   expectError(linear(6, 4, {"a", 5, -1}), "expected at least 5 rows, got 4");
   expectError(linear(6, 4, {"a", 0, -1, 3, 9}), "9 columns, got 6");
   expectError(linear(1, 1, {"i"}),
-              "expected BF16, F16, F32, F8_E4M3 or a type of GGUF with "
-              "blocks, got I64");
+              "expected BF16, F16, F32, a type of GGUF with blocks, or the "
+              "tensors of a quantised weight, got I64");
   expectError(linear(1, 1, {"d"}),
               "one or two dimensions, got shape [1, 2, 1]");
   WeightSource stacked{"d", 0, 1};

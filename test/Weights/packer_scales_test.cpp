@@ -87,20 +87,20 @@ TEST_F(Packing, RefusesOtherScales) {
     return std::string(
         packError({"w", WeightLayout::Raw, kF32, 2, 2, 1, {{key}}}).message());
   };
-  builder.add("a_scale_inv", "U8", {1, 1}, "x");
-  EXPECT_NE(error("a").find("at \"a_scale_inv\", got U8 [1, 1]"),
+  builder.add("a_scale_inv", "I8", {1, 1}, "x");
+  EXPECT_NE(error("a").find("at \"a_scale_inv\", got I8 [1, 1]"),
             std::string::npos);
   builder.add("b.scale", "U8", {1, 1}, "x");
   EXPECT_NE(error("b.weight")
-                .find("at \"b.weight_scale_inv\", got \"b.scale\", "
-                      "which has another form"),
+                .find("expected scales of 2 rows at \"b.scale\", "
+                      "got U8 [1, 1]"),
             std::string::npos);
-  builder.addF32("c.weight_scale", {1}, {1});
-  EXPECT_NE(error("c.weight").find("got \"c.weight_scale\""),
+  builder.addF32("c.weight_scale", {3}, {1, 1, 1});
+  EXPECT_NE(error("c.weight").find("at \"c.weight_scale\", got F32 [3]"),
             std::string::npos);
-  builder.addF32("d_scale_inv", {1}, {1});
-  EXPECT_NE(error("d").find("got F32 [1]"), std::string::npos);
-  EXPECT_NE(error("e").find("\"e_scale_inv\", got none"), std::string::npos);
+  EXPECT_NE(error("e").find("expected scales at \"e_scale_inv\" or "
+                            "\"e_scale\", got none"),
+            std::string::npos);
 }
 
 } // namespace

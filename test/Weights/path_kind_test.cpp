@@ -114,4 +114,27 @@ TEST(PathKind, NamesTheNextStep) {
             std::string::npos);
 }
 
+TEST(PathKind, AStartTakesModelsAndArtifacts) {
+  TemporaryFolder folder;
+  auto message = [](const std::string &path) {
+    return std::string(checkPath(path, PathUse::Start).message());
+  };
+  folder.write("hf/config.json", "{}");
+  EXPECT_NE(message(folder.path("hf")).find("got a folder without weights; "),
+            std::string::npos);
+  std::string file = folder.write("hf/model.safetensors", kWeights);
+  EXPECT_EQ(message(folder.path("hf")), "");
+  EXPECT_EQ(message(folder.write("m.gguf", "GGUF")), "");
+  EXPECT_EQ(message(folder.write("m.bin", "MTPC")), "");
+  EXPECT_EQ(message(folder.write("m.txt", "text")), "");
+  EXPECT_EQ(message(folder.path("none")), "");
+  EXPECT_EQ(message(file),
+            "expected a model or an artifact at \"" + file +
+                "\", got a file of weights; give the folder that it lies in");
+  EXPECT_NE(message(folder.write("old.bin", "tjgg")).find("got a GGML file"),
+            std::string::npos);
+  EXPECT_NE(message(folder.write("m.mlir", "module")).find("mtpc makes an"),
+            std::string::npos);
+}
+
 } // namespace

@@ -121,7 +121,7 @@ def compare(prompt, run, artifact, flags):
     if "temperature" in run:
         sampling = ["--temperature", str(run["temperature"]), "--seed", str(run["seed"]),
                     "--top-k", "0", "--top-p", "1", "--min-p", "0", "--ignore-eos"]
-    command = ["mtp-run", artifact, "--json", *sampling, "-n", str(count), "--ids",
+    command = ["mtp-run", artifact, "--json", "--threads=1", *sampling, "-n", str(count), "--ids",
                ",".join(map(str, prompt["prompt"])), *flags]
     save, module = take(command, "--save"), take(command, "--module")
     command = [part for part in command if part != "--near"]

@@ -5,6 +5,8 @@
 
 #include "mtp/session.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "tools/start/CacheCommand.h"
+#include "tools/start/StartModel.h"
 
 #include <optional>
 #include <string>
@@ -25,7 +27,10 @@ struct SamplingFlags {
 };
 
 struct RunOptions {
+  /// An artifact or a model; from findArtifact() on, the artifact.
   std::string artifact;
+  start::StartOptions start;
+  start::CacheCommand cache = start::CacheCommand::None;
   LoadOptions load;
   SessionOptions session;
 

@@ -1,4 +1,4 @@
-//===- mtp-run.cpp - Run an artifact --------------------------------------===//
+//===- mtp-run.cpp - Run a model ------------------------------------------===//
 //
 // Exit status: 0 success, 1 the run failed or a result differs, 2 wrong flags.
 //
@@ -10,8 +10,10 @@
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
+#include "tools/start/StartFlags.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
+#include "tools/support/Output.h"
 #include "tools/support/SharedFlags.h"
 
 using namespace mtp;
@@ -25,6 +27,9 @@ static constexpr const char *kScoring = "Scoring";
 static constexpr const char *kFunctions = "Functions";
 
 static const char *const kExamples = R"(Examples:
+  mtp-run SmolLM2-135M-Instruct-Q4_1.gguf --chat
+  mtp-run Qwen3-8B --quantize int4 --max-context 8192 --prompt "Once"
+  mtp-run --cache list
   mtp-run model.bin --prompt "Once upon a time" -k 2 -n 100 --stats
   mtp-run model.bin --prompt "Once" --prompt "Twice" -k auto --stats
   mtp-run model.bin --special --prompt-file - --temperature 0 < chat.txt
@@ -162,7 +167,12 @@ static void addChatFlags(CLI::App &app, RunOptions &o) {
 }
 
 static void addFlags(CLI::App &app, RunOptions &o) {
-  addArtifact(app, o.artifact);
+  start::addStartFlags(app, o.artifact, o.start);
+  addChoice(app, "--cache", o.cache,
+            {{"list", start::CacheCommand::List},
+             {"clear", start::CacheCommand::Clear}},
+            "Print or clear the caches of compiled models and kernels, and run "
+            "nothing");
   addPromptFlags(app, o);
   addGenerationFlags(app, o);
   addChatFlags(app, o);
@@ -189,6 +199,15 @@ static Status refuseGroups(CLI::App &app, const std::string &kind,
   return okStatus();
 }
 
+/// Fails if a flag other than `name` is given.
+static Status refuseAllBut(CLI::App &app, const std::string &name) {
+  for (const CLI::Option *option : app.get_options())
+    if (option->count() > 0 && option->get_name() != name)
+      return invalidArgument(
+          strCat("expected no ", option->get_name(), " with ", name));
+  return okStatus();
+}
+
 static Status checkMaxTokens(const RunOptions &o) {
   return o.maxTokens == 0u
              ? invalidArgument("expected --max-tokens of 1 or more, got 0")
@@ -206,7 +225,7 @@ static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
   return checkMaxTokens(o);
 }
 
-static Status checkFlags(CLI::App &app, const RunOptions &o) {
+static Status checkRun(CLI::App &app, const RunOptions &o) {
   if (o.perplexity && !o.function.empty())
     return invalidArgument("expected --perplexity or --function, got both");
   if (o.chat)
@@ -228,7 +247,29 @@ static Status checkFlags(CLI::App &app, const RunOptions &o) {
   return checkMaxTokens(o);
 }
 
-static Status run(const RunOptions &options) {
+static Status checkFlags(CLI::App &app, RunOptions &o) {
+  if (o.cache != start::CacheCommand::None)
+    return refuseAllBut(app, "--cache");
+  if (o.artifact.empty())
+    return invalidArgument("expected an artifact, a model's folder or a GGUF "
+                           "file");
+  o.start.maxBatch = o.session.maxSlots;
+  MTP_RETURN_IF_ERROR(start::checkStart(o.artifact, o.start));
+  return checkRun(app, o);
+}
+
+static Status printCaches(start::CacheCommand command) {
+  MTP_ASSIGN_OR_RETURN(std::string text, start::runCacheCommand(command));
+  return writeStandardOutput(text, "the list of caches");
+}
+
+static Status run(RunOptions &options) {
+  if (options.cache != start::CacheCommand::None)
+    return printCaches(options.cache);
+  MTP_ASSIGN_OR_RETURN(
+      start::StartedModel artifact,
+      start::findArtifact("mtp-run", options.artifact, options.start));
+  options.artifact = artifact.path;
   bool scores = options.perplexity;
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
@@ -252,7 +293,8 @@ static Status run(const RunOptions &options) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Run an artifact of mtpc: generate text, or run a function",
+  CLI::App app("Run a model: generate text, chat, score text, or run a "
+               "function",
                "mtp-run");
   app.footer(kExamples);
   RunOptions options;

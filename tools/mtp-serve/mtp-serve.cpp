@@ -8,6 +8,7 @@
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/http/Server.h"
+#include "tools/start/StartFlags.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
@@ -23,7 +24,11 @@ using namespace mtp::serve;
 
 namespace {
 struct ServeFlags {
+  /// An artifact or a model; from findArtifact() on, the artifact.
   std::string artifact;
+  start::StartOptions start;
+  /// The name of the model, if the artifact has none.
+  std::string defaultName;
   std::vector<std::string> names;
   std::string keyFile;
   std::string chatFile;
@@ -39,6 +44,7 @@ static const char *const kExamples = R"(
 Examples:
   mtp-serve model.bin
   mtp-serve model.bin --port 9000 -k auto --max-batch 8
+  mtp-serve Qwen3-8B --quantize int4 --max-batch 8 --max-context 8192
   curl localhost:8080/health
 )";
 
@@ -124,7 +130,12 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
                  o.load, o.session);
 }
 
-static Status checkFlags(const ServeFlags &o) {
+static Status checkFlags(ServeFlags &o) {
+  if (o.artifact.empty())
+    return invalidArgument("expected an artifact, a model's folder or a GGUF "
+                           "file");
+  o.start.maxBatch = o.session.maxSlots;
+  MTP_RETURN_IF_ERROR(start::checkStart(o.artifact, o.start));
   for (const std::string &key : o.server.keys)
     if (key.empty())
       return invalidArgument("expected a key for --api-key, got none");
@@ -181,9 +192,8 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   ModelFacts facts;
   facts.names = o.names;
   if (facts.names.empty())
-    facts.names.push_back(
-        model.name().empty() ? std::filesystem::path(o.artifact).stem().string()
-                             : std::string(model.name()));
+    facts.names.push_back(model.name().empty() ? o.defaultName
+                                               : std::string(model.name()));
   facts.vocab = model.envelope()->vocab;
   facts.maxContext = model.envelope()->maxContext;
   facts.maxK = session.options().k;
@@ -219,6 +229,10 @@ static Status run(ServeFlags &o) {
   // Writing to a client that is gone returns an error instead.
   std::signal(SIGPIPE, SIG_IGN);
   MTP_RETURN_IF_ERROR(readKeys(o));
+  MTP_ASSIGN_OR_RETURN(start::StartedModel artifact,
+                       start::findArtifact("mtp-serve", o.artifact, o.start));
+  o.artifact = artifact.path;
+  o.defaultName = artifact.name;
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(o.artifact, o.load));
   if (!model->envelope())
@@ -252,12 +266,11 @@ static Status run(ServeFlags &o) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Serve an artifact of mtpc over HTTP, as OpenAI's API has it",
-               "mtp-serve");
+  CLI::App app("Serve a model over HTTP, as OpenAI's API has it", "mtp-serve");
   app.footer(kExamples);
   ServeFlags options;
   options.session.populateMemory = true;
-  addArtifact(app, options.artifact);
+  start::addStartFlags(app, options.artifact, options.start);
   addServerFlags(app, options);
   addLimitFlags(app, options.server.limits);
   addSessionFlags(app, options);

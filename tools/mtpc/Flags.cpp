@@ -4,6 +4,7 @@
 #include "compiler/Driver/DraftVocabulary.h"
 #include "compiler/Driver/QuantizeFlags.h"
 #include "compiler/KernelCache/KernelCache.h"
+#include "runtime/cache/CacheFolder.h"
 #include "runtime/core/Processors.h"
 #include "runtime/schema/Limits.h"
 #include "tools/mtpc/Tune.h"
@@ -233,7 +234,7 @@ mtp::Status readKernelCache(CacheSettings &cache) {
   else if (variable && *variable)
     cache.folder = variable;
   else
-    cache.folder = defaultKernelCacheFolder();
+    cache.folder = ::mtp::cache::defaultFolder("kernels");
   if (kernelCache.getNumOccurrences() && cache.folder.empty())
     return wrong("expected a folder or 'off' for --kernel-cache, got ''");
   if (cache.folder == "off")

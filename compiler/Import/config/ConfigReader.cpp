@@ -8,6 +8,7 @@
 #include "compiler/Import/config/MetaConfig.h"
 #include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
+#include "compiler/Weights/QuantizationConfig.h"
 #include "runtime/schema/Limits.h"
 
 #include <array>
@@ -133,8 +134,7 @@ constexpr Refusal kRefusals[] = {
     {"gpt_oss", "its attention has sinks"},
 };
 
-/// Returns the type of the file's weights. FP8 appears under quantization,
-/// beside the type that the model was trained in.
+/// Returns the type that the model was trained in.
 WeightType readStoredType(ConfigFields &fields) {
   const char *key = fields.has("dtype") ? "dtype" : "torch_dtype";
   std::string name = fields.textOr(key, "bfloat16");
@@ -145,24 +145,7 @@ WeightType readStoredType(ConfigFields &fields) {
     type = WeightType::F16;
   else if (name != "bfloat16")
     fields.fail(key, "\"bfloat16\", \"float16\" or \"float32\"");
-  std::optional<ConfigFields> quantization =
-      fields.child("quantization_config");
-  if (!quantization)
-    return type;
-  quantization->text("quant_method");
-  quantization->expectText("quant_method", "fp8");
-  // "fmt" is PyTorch's key, used by MiniMax and DeepSeek.
-  if (quantization->textOr("fmt", "e4m3") != "float8_e4m3fn")
-    quantization->expectText("fmt", "e4m3");
-  std::vector<int64_t> block =
-      quantization->integers("weight_block_size", 1, 1 << 16);
-  // The default in transformers is 128 x 128. Null means one scale for all.
-  if ((quantization->has("weight_block_size") &&
-       block != std::vector<int64_t>{128, 128}) ||
-      quantization->isNull("weight_block_size"))
-    quantization->fail("weight_block_size", "[128, 128]");
-  fields.adopt(*quantization);
-  return WeightType::F8E4M3;
+  return type;
 }
 
 void readCommon(ConfigFields &fields, ModelConfig &config,
@@ -340,8 +323,6 @@ Status readWrapped(ConfigFields &fields, const Wrapper &wrapper,
   MTP_RETURN_IF_ERROR(
       readFamily(*inner, inner->textOr("model_type", wrapper.inner), config));
   config.isTied = fields.flagOr("tie_word_embeddings", config.isTied);
-  if (fields.has("quantization_config"))
-    config.storedType = readStoredType(fields);
   readTokens(fields, config.generation);
   return fields.status();
 }
@@ -384,19 +365,17 @@ Status readGeneration(ConfigFields &fields, ModelConfig &config) {
   return fields.status();
 }
 
-/// Refuses the quantization that ModelOpt writes beside config.json. Its
-/// formats scale weights in their own ways, and config.json may not show it.
-Status checkModelOpt(std::string_view text) {
-  MTP_ASSIGN_OR_RETURN(JsonTree document, parseObject(text));
-  ConfigFields fields = fieldsOf(document);
-  if (std::optional<ConfigFields> quantization = fields.child("quantization")) {
-    if (quantization->has("quant_algo"))
-      quantization->fail("quant_algo", "null, for weights that are not "
-                                       "quantised or as \"fp8\" in "
-                                       "config.json's \"quantization_config\"");
-    fields.adopt(*quantization);
-  }
-  return fields.status();
+/// Reads the quantization of a file, if it describes one. Only stored tensors
+/// say which weights are quantised, so weights without files are of one type.
+Status readQuantization(std::string_view text, std::string_view file,
+                        ModelConfig &config) {
+  Result<QuantizationConfig> quantization = parseQuantizationConfig(text, file);
+  if (!quantization)
+    return quantization.status().withContext(std::string(file));
+  if (!quantization->method.empty())
+    config.storedType =
+        quantization->isFloat8() ? WeightType::F8E4M3 : WeightType::F16;
+  return okStatus();
 }
 
 /// Returns a file's text; empty if the file does not exist.
@@ -469,9 +448,10 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
   MTP_RETURN_IF_ERROR(
       readGeneration(fields, config).withContext(kGenerationFile));
   MTP_RETURN_IF_ERROR(checkTokens(config, fields));
+  MTP_RETURN_IF_ERROR(readQuantization(text, kConfigFile, config));
   if (!modelOpt.empty())
     MTP_RETURN_IF_ERROR(
-        checkModelOpt(modelOpt).withContext("hf_quant_config.json"));
+        readQuantization(modelOpt, "hf_quant_config.json", config));
   return config;
 }
 

@@ -72,13 +72,19 @@ bool WeightTable::containsUnder(const std::string &prefix) const {
   return next != weights->keys().end() && next->first.starts_with(prefix);
 }
 
-std::string WeightTable::typesUnder(const std::string &prefix) const {
+bool WeightTable::isQuantized() const {
+  return weights && weights->hasQuantized();
+}
+
+std::string WeightTable::typesUnder(const std::string &prefix,
+                                    const std::string &except) const {
   std::set<std::string_view> types;
   if (weights)
     for (auto it = weights->keys().lower_bound(prefix);
          it != weights->keys().end() && it->first.starts_with(prefix); ++it)
-      if (Result<TensorView> tensor = weights->get(it->first))
-        types.insert(toString(tensor->type));
+      if (Result<TensorView> tensor = weights->get(it->first);
+          tensor && (except.empty() || !it->first.starts_with(except)))
+        types.insert(tensor->format());
   std::string text;
   for (std::string_view type : types)
     text += (text.empty()              ? ""
@@ -94,11 +100,11 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   MTP_ASSIGN_OR_RETURN(TensorView right, weights->get(b));
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
-  // FP8 tensors must be compared with their scales.
+  // Codes must be compared with their scales.
   bool areAlike = left.type == right.type &&
                   left.pairedRows == right.pairedRows &&
                   left.factor == right.factor;
-  if (areAlike && left.type != WeightType::F8E4M3 &&
+  if (areAlike && !left.stored && !right.stored &&
       std::ranges::equal(left.bytes, right.bytes))
     return true;
   // Types may differ, and 0 and -0 have different bytes.
@@ -120,18 +126,25 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   return true;
 }
 
+bool WeightTable::isEmptyBias(const std::string &key) const {
+  constexpr std::string_view kBias = ".bias";
+  if (!key.ends_with(kBias))
+    return false;
+  std::string weight = key.substr(0, key.size() - kBias.size()) + ".weight";
+  if (!weights->contains(weight))
+    return false;
+  Result<TensorView> matrix = weights->get(weight), bias = weights->get(key);
+  return matrix && bias && matrix->stored &&
+         std::ranges::all_of(bias->bytes, [](uint8_t byte) { return !byte; });
+}
+
 std::vector<std::string> WeightTable::unused() const {
   std::vector<std::string> keys;
   if (!weights)
     return keys;
-  for (const auto &[key, file] : weights->keys()) {
-    constexpr std::string_view kScales = "_scale_inv";
-    bool isScale =
-        key.ends_with(kScales) &&
-        weights->contains(key.substr(0, key.size() - kScales.size()));
-    if (!isScale && !used.contains(key) && weights->isListed(key))
+  for (const auto &[key, file] : weights->keys())
+    if (!used.contains(key) && weights->isListed(key) && !isEmptyBias(key))
       keys.push_back(key);
-  }
   return keys;
 }
 
@@ -177,9 +190,12 @@ Result<WeightType> WeightTable::check(const std::string &key,
     source.shape.assign(shape.begin(), shape.end());
   MTP_RETURN_IF_ERROR(WeightRows::resolve(*weights, source, 0).status());
   bool isDrafters = !drafterPrefix.empty() && key.starts_with(drafterPrefix);
-  WeightType stored = isDrafters && tensor.type == WeightType::F16
-                          ? WeightType::BF16
-                          : tensor.type;
+  WeightType stored = tensor.type;
+  // Like F16, integers times scales need more bits than BF16 has.
+  if (tensor.stored && !tensor.stored->isFloat8())
+    stored = WeightType::F16;
+  if (isDrafters && stored == WeightType::F16)
+    stored = WeightType::BF16;
   return keptType(stored, shape.size());
 }
 

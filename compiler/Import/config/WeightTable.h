@@ -55,17 +55,24 @@ public:
   bool isOpen() const { return weights.has_value(); }
   /// Returns true if the checkpoint has a key. False without a checkpoint.
   bool contains(const std::string &key) const;
-  /// Returns the names of the types of weights under a prefix: "BF16 and F32".
-  std::string typesUnder(const std::string &prefix) const;
+  /// Returns the names of the formats of weights under a prefix, without those
+  /// under `except` if it is not empty: "BF16 and int4 (AWQ)".
+  std::string typesUnder(const std::string &prefix,
+                         const std::string &except = "") const;
+  /// Returns true if a weight is stored as codes and scales.
+  bool isQuantized() const;
   /// Returns true if a key of the checkpoint begins with `prefix`.
   bool containsUnder(const std::string &prefix) const;
   /// Returns true if two tensors have equal shapes and equal values.
   Result<bool> areEqual(const std::string &a, const std::string &b) const;
-  /// Returns the keys that no call of resolve() named, sorted. Scales of other
-  /// weights, and keys that an index omits, are left out.
+  /// Returns the keys that no call of resolve() named, sorted. Keys that an
+  /// index omits are left out, and biases of zeros of quantised weights.
   std::vector<std::string> unused() const;
 
 private:
+  /// Returns true for a bias of zeros of a quantised weight, which some tools
+  /// add to models without biases.
+  bool isEmptyBias(const std::string &key) const;
   Result<WeightType> check(const std::string &key,
                            std::span<const int64_t> shape);
   /// Returns the type of a weight without a file.

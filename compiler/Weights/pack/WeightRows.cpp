@@ -88,6 +88,20 @@ Status checkPicks(std::span<const int32_t> picks, int64_t height) {
   return okStatus();
 }
 
+/// Fails if values are not readable without further tensors.
+Status checkType(const TensorView &tensor, const std::string &key) {
+  if (tensor.stored)
+    return okStatus();
+  if (tensor.type == WeightType::F8E4M3)
+    return notFound("expected scales at \"" + key + "_scale_inv\" or \"" + key +
+                    "_scale\", got none");
+  if (!isReadable(tensor.type))
+    return unimplemented("expected BF16, F16, F32, a type of GGUF with blocks, "
+                         "or the tensors of a quantised weight, got " +
+                         std::string(toString(tensor.type)));
+  return okStatus();
+}
+
 } // namespace
 
 Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
@@ -99,10 +113,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
   dropOnes(tensor, source, matrix);
   WeightRows rows;
   auto check = [&]() -> Status {
-    if (!isReadable(tensor.type))
-      return unimplemented("expected BF16, F16, F32, F8_E4M3 or a type of "
-                           "GGUF with blocks, got " +
-                           std::string(toString(tensor.type)));
+    MTP_RETURN_IF_ERROR(checkType(tensor, key));
     MTP_RETURN_IF_ERROR(flattenStack(tensor, source, matrix));
     if (tensor.shape.empty() || tensor.shape.size() > 2)
       return invalidArgument("expected one or two dimensions, got shape " +
@@ -114,6 +125,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     rows.bytes = tensor.bytes.data();
     rows.pairedRows = tensor.pairedRows;
     rows.factor = tensor.factor;
+    rows.stored = tensor.stored;
     rows.isTransposed = source.transpose;
     rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
     int64_t shift;
@@ -130,8 +142,6 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
       rows.picks = source.picks;
       rows.height = int64_t(source.picks.size());
     }
-    MTP_ASSIGN_OR_RETURN(rows.scales, BlockScales::find(weights, key, tensor,
-                                                        source.headStride));
     return okStatus();
   };
   Status status = check();
@@ -164,18 +174,25 @@ void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
     return values.read(row * tensorCols + col, count, out);
   row = storedRow(row + rowBegin);
   col += colBegin;
+  if (stored)
+    return stored->read(row, col, count, out);
   decodeRun(type, bytes, row * tensorCols + col, count, out);
   if (factor != 1)
     for (int64_t i = 0; i < count; ++i)
       out[i] *= factor;
-  if (!scales.isEmpty())
-    scales.apply(row, col, count, out);
+}
+
+std::optional<GroupForm> WeightRows::groupForm() const {
+  std::optional<GroupForm> form;
+  if (stored && !isTransposed)
+    form = stored->groupForm();
+  return form && colBegin % form->group == 0 ? form : std::nullopt;
 }
 
 std::optional<WeightFormat> WeightRows::keptFormat() const {
   int64_t block = int64_t(blockElements(type));
-  if (!bytes || !hasBlocks(type) || isTransposed || colBegin % block != 0 ||
-      width % block != 0)
+  if (!bytes || stored || !hasBlocks(type) || isTransposed ||
+      colBegin % block != 0 || width % block != 0)
     return std::nullopt;
   std::optional<WeightFormat> format = formatOfBlocks(type);
   // The product of a scale and the factor is rounded once.
@@ -186,6 +203,8 @@ std::optional<WeightFormat> WeightRows::keptFormat() const {
 
 void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
                            GroupCodes *groups, int16_t *q) const {
+  if (stored)
+    return stored->readCodes(row + rowBegin, col + colBegin, count, groups, q);
   int64_t block = int64_t(blockElements(type));
   int64_t perBlock = block / formatOfBlocks(type)->group;
   row = storedRow((picks.empty() ? row : picks[size_t(row)]) + rowBegin);
@@ -221,7 +240,7 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
   if (!bytes)
     return values.read(index, count, out);
-  bool isWhole = !isTransposed && width == tensorCols && scales.isEmpty() &&
+  bool isWhole = !isTransposed && width == tensorCols && !stored &&
                  pairedRows == 0 && factor == 1 && picks.empty();
   if (isWhole)
     return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);

@@ -5,7 +5,6 @@
 
 #include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/WeightSet.h"
-#include "compiler/Weights/pack/BlockScales.h"
 #include "compiler/Weights/pack/RandomWeights.h"
 
 namespace mtp {
@@ -15,8 +14,7 @@ namespace mtp {
 /// set exists.
 class WeightRows {
 public:
-  /// Finds the tensor and checks its type, rank and bounds. FP8 tensors are
-  /// scaled by `KEY_scale_inv`, one number per block of 128 x 128.
+  /// Finds the tensor and checks its type, rank and bounds.
   static Result<WeightRows> resolve(const WeightSet &weights,
                                     const WeightSource &source, int64_t stack);
 
@@ -39,15 +37,20 @@ public:
   /// the tensor has no blocks or the rectangle does not have whole blocks.
   std::optional<WeightFormat> keptFormat() const;
 
-  /// Reads the integers and groups of `count` elements of a row from `col` on,
-  /// both multiples of a block. Precondition: keptFormat() has a value.
-  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
-                 int16_t *q) const;
-
   /// Returns the type of the tensor; nothing for random values.
   std::optional<WeightType> storedType() const {
     return bytes ? std::optional(type) : std::nullopt;
   }
+
+  /// Returns the kind of groups of a weight of integers from a folder; nothing
+  /// if the values are no such groups, or if the rectangle is transposed or
+  /// does not begin with a group.
+  std::optional<GroupForm> groupForm() const;
+  /// Reads the integers and groups of `count` columns of a row from `col` on.
+  /// Precondition: groupForm() has a value and `col` begins a group, or
+  /// keptFormat() has a value and both are multiples of a block.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
 
 private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
@@ -65,8 +68,8 @@ private:
   bool isTransposed = false;
   int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
   float factor = 1;
-  std::vector<int32_t> picks; ///< The rows to read; empty: all.
-  BlockScales scales;         ///< Only for FP8.
+  std::vector<int32_t> picks;           ///< The rows to read; empty: all.
+  const StoredTensor *stored = nullptr; ///< Values of codes and scales.
 };
 
 } // namespace mtp

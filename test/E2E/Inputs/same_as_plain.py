@@ -15,8 +15,9 @@ LENGTH = 40
 
 
 def run(artifact, batch, k, temperature, *flags):
+    threads = "2" if "--kv-pages" in flags else "1"
     command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(LENGTH), "--seed", "11",
-               "--ignore-eos", "--temperature", str(temperature), *flags]
+               "--threads", threads, "--ignore-eos", "--temperature", str(temperature), *flags]
     for prompt in PROMPTS[:batch]:
         command += ["--ids", ",".join(map(str, prompt))]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)

@@ -108,7 +108,8 @@ def call(*command, **options):
 
 def generate(artifact, device, k, temperature, batch):
     command = ["mtp-run", artifact, f"--device={device}", "--json", "-k", str(k), "-n",
-               str(LENGTH[device]), "--seed=11", "--ignore-eos", f"--temperature={temperature}"]
+               str(LENGTH[device]), "--threads", "2" if batch == 4 else "1", "--seed=11",
+               "--ignore-eos", f"--temperature={temperature}"]
     for prompt in PROMPTS[:batch]:
         command += ["--ids", ",".join(map(str, prompt))]
     return json.loads(call(*command))

@@ -27,7 +27,8 @@ def generate(artifact, k, temperature, seed, flags=()):
     seen = ["--draft-rounds"] if k else []
     done = subprocess.run(
         ["mtp-run", artifact, "--ids=1,2,3", "--ids=50,9", "-n", "40", "--ignore-eos", "--json",
-         "-k", str(k), "--temperature", str(temperature), "--seed", str(seed), *seen, *flags],
+         "--threads=1", "-k", str(k), "--temperature", str(temperature), "--seed", str(seed), *seen,
+         *flags],
         capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"k = {k}, temperature {temperature}: {done.stderr}")

@@ -37,8 +37,11 @@ PROMPTS = [[5, 9, 2, 5, 9], [1], list(range(30, 51)), [7, 7, 7, 3] * 5]
 
 
 def run(artifact, prompts, k, temperature, *options, length=LENGTH):
+    """Runs prompts by one thread, because lit runs a test on each processor, or by two threads if
+    the number of pages is limited."""
+    threads = "2" if "--kv-pages" in options else "1"
     command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(length), "--seed", "11",
-               "--temperature", str(temperature), *options]
+               "--threads", threads, "--temperature", str(temperature), *options]
     for prompt in prompts:
         command += ["--ids", ",".join(map(str, prompt))]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)

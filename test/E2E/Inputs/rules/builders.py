@@ -58,7 +58,7 @@ def text(name):
 def run(artifact, name, rows, flags):
     takes, gives = FUNCTIONS[name]
     folder = pathlib.Path(artifact).parent
-    command = ["mtp-run", str(artifact), f"--function=@one_{name}", *flags]
+    command = ["mtp-run", str(artifact), "--threads=1", f"--function=@one_{name}", *flags]
     for i, (shape, element) in enumerate(takes):
         path = folder / f"{name}.{i}.npy"
         functions.write_npy(path, functions.flat([row[i] for row in rows]), (ROWS, *shape),

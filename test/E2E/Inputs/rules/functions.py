@@ -117,7 +117,7 @@ def run(artifact, function, rows, flags=()):
     for begin in range(0, len(rows), ROWS):
         some = rows[begin:begin + ROWS]
         padded = some + [some[-1]] * (ROWS - len(some))
-        command = ["mtp-run", str(artifact), f"--function=@{function.name}", *flags]
+        command = ["mtp-run", str(artifact), "--threads=1", f"--function=@{function.name}", *flags]
         for i, (name, shape, element) in enumerate(function.arguments):
             path = folder / f"{function.name}.{name}.npy"
             write_npy(path, flat([row[i] for row in padded]), (ROWS, *shape), element)

@@ -24,7 +24,9 @@ MISTAKES = ("block_by_position", "softmax_of_best")
 
 def run(artifact, prompts, k, setting, seed, *flags, count=LENGTH):
     temperature, top_k, top_p, min_p = setting
-    command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(count), "--seed", str(seed),
+    threads = () if "--threads" in flags else ("--threads", "1")
+    command = ["mtp-run", artifact, "--json", *threads, "-k", str(k), "-n", str(count),
+               "--seed", str(seed),
                "--temperature", str(temperature), "--top-k", str(top_k), "--top-p", str(top_p),
                "--min-p", str(min_p), *flags]
     for prompt in prompts:

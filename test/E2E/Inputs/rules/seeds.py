@@ -79,8 +79,8 @@ mtp.round @generate {{
 
 
 def outputs(artifact, seed):
-    command = ["mtp-run", artifact, "--json", "--ignore-eos", "--temperature=1", f"--seed={seed}",
-               "-n", str(TOKENS), "--ids", ",".join(map(str, PROMPT))]
+    command = ["mtp-run", artifact, "--json", "--threads=1", "--ignore-eos", "--temperature=1",
+               f"--seed={seed}", "-n", str(TOKENS), "--ids", ",".join(map(str, PROMPT))]
     for name in ("u", "v", "ua", "va"):
         command += ["--request-output", name]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)

@@ -11,14 +11,15 @@ class Server:
             ["mtp-serve", artifact, *([] if "--port" in flags else ["--port", "0"]),
              "--threads", "1", *flags],
             stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        self.log = []
-        first = self.process.stderr.readline()
-        if "warning" in first:
-            self.log.append(first)
-            first = self.process.stderr.readline()
-        match = re.search(r"(http://[^ ]*):(\d+)$", first.strip())
+        self.log, match = [], None
+        for line in self.process.stderr:
+            match = re.search(r"(http://[^ ]*):(\d+)$", line.strip())
+            if match:
+                break
+            # Warnings, and the compilation of a model.
+            self.log.append(line)
         if not match:
-            sys.exit(f"expected an address, got {first}{self.process.stderr.read()}")
+            sys.exit(f"expected an address, got {''.join(self.log)}")
         self.url, self.port = match[0], int(match[2])
         # A full pipe without a reader would block the server.
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))

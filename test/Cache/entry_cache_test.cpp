@@ -1,6 +1,8 @@
-//===- kernel_cache_test.cpp - Compiled kernels on disk -------------------===//
+//===- entry_cache_test.cpp - Small entries on disk -----------------------===//
 
-#include "compiler/KernelCache/KernelCache.h"
+#include "CacheTest.h"
+#include "runtime/cache/CacheFolder.h"
+#include "runtime/cache/EntryCache.h"
 
 #include <chrono>
 #include <csignal>
@@ -14,33 +16,24 @@
 #include <unistd.h>
 
 using namespace mtp;
-using namespace mtp::compiler;
+using namespace mtp::cache;
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder that is removed after the test.
-class KernelCacheTest : public testing::Test {
+class EntryCacheTest : public FolderTest {
 protected:
-  void SetUp() override {
-    std::string name =
-        (fs::temp_directory_path() / "mtp-cache-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root = name;
-  }
-  void TearDown() override { fs::remove_all(root); }
-
   std::string folder() const { return (root / "kernels").string(); }
 
-  std::unique_ptr<KernelCache>
-  open(uint64_t mostBytes = KernelCache::kDefaultBytes) {
-    auto cache = KernelCache::open(folder(), mostBytes);
+  std::unique_ptr<EntryCache>
+  open(uint64_t mostBytes = EntryCache::kDefaultBytes) {
+    auto cache = EntryCache::open(folder(), mostBytes);
     EXPECT_TRUE(cache.isOk()) << cache.status().message();
     return cache.isOk() ? std::move(*cache) : nullptr;
   }
 
   std::string openError() {
-    auto cache = KernelCache::open(folder());
+    auto cache = EntryCache::open(folder());
     return cache.isOk() ? "" : std::string(cache.status().message());
   }
 
@@ -59,12 +52,10 @@ protected:
       count += file.is_regular_file();
     return count;
   }
-
-  fs::path root;
 };
 
-KernelKey keyOf(uint8_t first, uint8_t last = 0) {
-  KernelKey key{};
+EntryKey keyOf(uint8_t first, uint8_t last = 0) {
+  EntryKey key{};
   key.front() = first;
   key.back() = last;
   return key;
@@ -81,7 +72,7 @@ void overwrite(const fs::path &path, size_t place, const std::string &bytes) {
 
 } // namespace
 
-TEST_F(KernelCacheTest, FindsWhatWasStored) {
+TEST_F(EntryCacheTest, FindsWhatWasStored) {
   auto cache = open();
   EXPECT_FALSE(cache->find(keyOf(1)));
   cache->store(keyOf(1), kPayload);
@@ -92,13 +83,13 @@ TEST_F(KernelCacheTest, FindsWhatWasStored) {
   EXPECT_EQ(open()->find(keyOf(1)), kPayload);
 }
 
-TEST_F(KernelCacheTest, KeepsAnEmptyPayload) {
+TEST_F(EntryCacheTest, KeepsAnEmptyPayload) {
   auto cache = open();
   cache->store(keyOf(1), {});
   EXPECT_EQ(cache->find(keyOf(1)), std::vector<char>());
 }
 
-TEST_F(KernelCacheTest, MissesATruncatedEntry) {
+TEST_F(EntryCacheTest, MissesATruncatedEntry) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   uint64_t whole = fs::file_size(entry());
@@ -110,7 +101,7 @@ TEST_F(KernelCacheTest, MissesATruncatedEntry) {
   }
 }
 
-TEST_F(KernelCacheTest, MissesAnEntryWithAChangedByte) {
+TEST_F(EntryCacheTest, MissesAnEntryWithAChangedByte) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   for (uint64_t place = 0; place < fs::file_size(entry()); ++place) {
@@ -122,14 +113,14 @@ TEST_F(KernelCacheTest, MissesAnEntryWithAChangedByte) {
   EXPECT_FALSE(cache->find(keyOf(1)));
 }
 
-TEST_F(KernelCacheTest, MissesAnEntryOfAnotherVersion) {
+TEST_F(EntryCacheTest, MissesAnEntryOfAnotherVersion) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
-  overwrite(entry(), 0, "MTPKERN0");
+  overwrite(entry(), 0, "MTPKERN1");
   EXPECT_FALSE(cache->find(keyOf(1)));
 }
 
-TEST_F(KernelCacheTest, MissesAnEntryOfAnotherKey) {
+TEST_F(EntryCacheTest, MissesAnEntryOfAnotherKey) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   fs::path stored = entry();
@@ -142,7 +133,7 @@ TEST_F(KernelCacheTest, MissesAnEntryOfAnotherKey) {
   EXPECT_FALSE(cache->find(keyOf(1, 1)));
 }
 
-TEST_F(KernelCacheTest, RefusesAFolderThatOthersMayWriteTo) {
+TEST_F(EntryCacheTest, RefusesAFolderThatOthersMayWriteTo) {
   fs::create_directories(folder());
   ASSERT_EQ(::chmod(folder().c_str(), 0775), 0);
   EXPECT_NE(openError().find("expected that only the owner of '" + folder() +
@@ -153,7 +144,7 @@ TEST_F(KernelCacheTest, RefusesAFolderThatOthersMayWriteTo) {
   EXPECT_EQ(openError(), "");
 }
 
-TEST_F(KernelCacheTest, RefusesAFolderOfAnotherUser) {
+TEST_F(EntryCacheTest, RefusesAFolderOfAnotherUser) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can give a folder away";
   fs::create_directories(folder());
@@ -163,14 +154,14 @@ TEST_F(KernelCacheTest, RefusesAFolderOfAnotherUser) {
       << openError();
 }
 
-TEST_F(KernelCacheTest, MissesAnEntryThatOthersMayWriteTo) {
+TEST_F(EntryCacheTest, MissesAnEntryThatOthersMayWriteTo) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   ASSERT_EQ(::chmod(entry().c_str(), 0666), 0);
   EXPECT_FALSE(cache->find(keyOf(1)));
 }
 
-TEST_F(KernelCacheTest, MissesAnEntryOfAnotherUser) {
+TEST_F(EntryCacheTest, MissesAnEntryOfAnotherUser) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root can give a file away";
   auto cache = open();
@@ -179,7 +170,7 @@ TEST_F(KernelCacheTest, MissesAnEntryOfAnotherUser) {
   EXPECT_FALSE(cache->find(keyOf(1)));
 }
 
-TEST_F(KernelCacheTest, FollowsNoLinkAndWaitsForNoPipe) {
+TEST_F(EntryCacheTest, FollowsNoLinkAndWaitsForNoPipe) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   fs::path stored = entry(), elsewhere = root / "elsewhere";
@@ -191,9 +182,9 @@ TEST_F(KernelCacheTest, FollowsNoLinkAndWaitsForNoPipe) {
   EXPECT_FALSE(cache->find(keyOf(1)));
 }
 
-TEST_F(KernelCacheTest, SaysThatAFolderCannotBeMade) {
+TEST_F(EntryCacheTest, SaysThatAFolderCannotBeMade) {
   // No user can make a folder there.
-  auto cache = KernelCache::open("/proc/mtpc/kernels");
+  auto cache = EntryCache::open("/proc/mtpc/kernels");
   ASSERT_FALSE(cache.isOk());
   EXPECT_NE(std::string(cache.status().message())
                 .find("cannot create '/proc/mtpc/kernels'"),
@@ -202,7 +193,7 @@ TEST_F(KernelCacheTest, SaysThatAFolderCannotBeMade) {
   EXPECT_NE(openError(), "");
 }
 
-TEST_F(KernelCacheTest, LeavesNothingIfTheDiskIsFull) {
+TEST_F(EntryCacheTest, LeavesNothingIfTheDiskIsFull) {
   auto cache = open();
   cache->store(keyOf(1), kPayload);
   // A limit on the size of files makes a write fail half-way, like a full disk.
@@ -223,7 +214,7 @@ TEST_F(KernelCacheTest, LeavesNothingIfTheDiskIsFull) {
   EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(KernelCacheTest, IsSharedByThreadsAndObjects) {
+TEST_F(EntryCacheTest, IsSharedByThreadsAndObjects) {
   constexpr int kThreads = 4, kRounds = 50;
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i)
@@ -243,7 +234,7 @@ TEST_F(KernelCacheTest, IsSharedByThreadsAndObjects) {
   EXPECT_EQ(files(), 8u);
 }
 
-TEST_F(KernelCacheTest, StoresBesideFilesOfAnotherObjectOrContainer) {
+TEST_F(EntryCacheTest, StoresBesideFilesOfAnotherObjectOrContainer) {
   // Another object of this process, or a process of another container, has the
   // same process id and counts from zero, too.
   auto cache = open();
@@ -259,7 +250,7 @@ TEST_F(KernelCacheTest, StoresBesideFilesOfAnotherObjectOrContainer) {
   EXPECT_EQ(other->find(keyOf(7, 1)), kPayload);
 }
 
-TEST_F(KernelCacheTest, RemovesWhatWasUsedLeastRecently) {
+TEST_F(EntryCacheTest, RemovesWhatWasUsedLeastRecently) {
   // Shards share the size evenly: one of 256 shards may have 10,000 bytes.
   auto cache = open(256 * 10000);
   for (uint8_t i = 0; i < 8; ++i) {
@@ -275,7 +266,7 @@ TEST_F(KernelCacheTest, RemovesWhatWasUsedLeastRecently) {
     EXPECT_TRUE(cache->find(keyOf(7, i))) << int(i);
 }
 
-TEST_F(KernelCacheTest, RemovesWhatKilledProcessesLeft) {
+TEST_F(EntryCacheTest, RemovesWhatKilledProcessesLeft) {
   auto cache = open();
   cache->store(keyOf(7), kPayload);
   fs::path shard = entry().parent_path();
@@ -290,19 +281,19 @@ TEST_F(KernelCacheTest, RemovesWhatKilledProcessesLeft) {
   EXPECT_EQ(cache->find(keyOf(7)), kPayload);
 }
 
-TEST(KernelCacheFolder, IsTheUsersOwn) {
+TEST(CacheFolder, IsTheUsersOwn) {
   std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   std::string xdg =
       std::getenv("XDG_CACHE_HOME") ? std::getenv("XDG_CACHE_HOME") : "";
   ::setenv("HOME", "/home/me", 1);
   ::setenv("XDG_CACHE_HOME", "/cache", 1);
-  EXPECT_EQ(defaultKernelCacheFolder(), "/cache/mtpc/kernels");
+  EXPECT_EQ(defaultFolder("kernels"), "/cache/mtpc/kernels");
   ::setenv("XDG_CACHE_HOME", "not/absolute", 1);
-  EXPECT_EQ(defaultKernelCacheFolder(), "/home/me/.cache/mtpc/kernels");
+  EXPECT_EQ(defaultFolder("kernels"), "/home/me/.cache/mtpc/kernels");
   ::unsetenv("XDG_CACHE_HOME");
-  EXPECT_EQ(defaultKernelCacheFolder(), "/home/me/.cache/mtpc/kernels");
+  EXPECT_EQ(defaultFolder("kernels"), "/home/me/.cache/mtpc/kernels");
   ::unsetenv("HOME");
-  EXPECT_EQ(defaultKernelCacheFolder(), "");
+  EXPECT_EQ(defaultFolder("kernels"), "");
   if (!home.empty())
     ::setenv("HOME", home.c_str(), 1);
   if (!xdg.empty())
