@@ -51,7 +51,7 @@ struct QuantizeWeightsPass
     : public mlir::mtp::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   using Base::Base;
 
-  QuantizeWeightsPass(const QuantizeWeightsPassOptions &options,
+  QuantizeWeightsPass(const mlir::mtp::QuantizeWeightsPassOptions &options,
                       mlir::mtp::KeptFormatFn keptFormat)
       : Base(options), keptFormat(std::move(keptFormat)) {}
 

@@ -4,6 +4,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/schema/WeightFormat.h"
 #include "tools/mtp-dump/Dump.h"
 
 using namespace mtp;

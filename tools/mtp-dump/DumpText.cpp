@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/WeightFormat.h"
 #include "tools/mtp-dump/Dump.h"
 
 using namespace mtp;
