@@ -35,6 +35,9 @@ std::optional<uint16_t> exactHalf(float value) {
 
 /// Returns the byte of a scale of one byte, if there is one.
 std::optional<uint8_t> exactByte(WeightScales scales, float value) {
+  // Only an output that no source has is 0; its sums are never stored.
+  if (value == 0)
+    return 0;
   if (scales == WeightScales::E8M0) {
     int exponent;
     bool isPower = std::frexp(value, &exponent) == 0.5f;
@@ -108,7 +111,8 @@ int BlockWriter::codeOf(int q) {
   if (!table)
     return q + format.bias();
   const int8_t *found = std::find(table, table + 16, int8_t(q));
-  isExact &= found != table + 16;
+  // Integers of an output that no source has are 0, which no table needs.
+  isExact &= found != table + 16 || q == 0;
   return int(found - table) & 15;
 }
 
