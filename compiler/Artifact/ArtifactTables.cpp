@@ -210,7 +210,7 @@ TableBuilder::makeLaunch(const KernelLaunch *launch) {
   if (!launch)
     return 0;
   return schema::CreateCudaLaunch(fbb, launch->threads, launch->sharedBytes,
-                                  launch->takesLive);
+                                  launch->takesActive);
 }
 
 /// Writes the product that a library computes; null if the plan has code.

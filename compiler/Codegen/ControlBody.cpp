@@ -37,8 +37,8 @@ Value codegen::asBuffer(OpBuilder &builder, Location loc, Value pointer,
       .getResult(0);
 }
 
-void codegen::expandNearestTasks(Operation *function, Value tasks) {
-  function->walk([&](exec::NearestTaskOp op) {
+void codegen::expandClampTasks(Operation *function, Value tasks) {
+  function->walk([&](exec::ClampTaskOp op) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
     auto constant = [&](int64_t value) -> Value {

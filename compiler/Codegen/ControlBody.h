@@ -20,9 +20,9 @@ mlir::Value asBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value pointer, mlir::MemRefType type,
                      mlir::Value rows);
 
-/// Expands each `exec.nearest_task` in `function`. `tasks` (i64) is the number
+/// Expands each `exec.clamp_task` in `function`. `tasks` (i64) is the number
 /// of tasks.
-void expandNearestTasks(mlir::Operation *function, mlir::Value tasks);
+void expandClampTasks(mlir::Operation *function, mlir::Value tasks);
 
 /// Replaces f32 math functions by polynomials, because no target has a math
 /// library. Their results have equal bits on all targets. Operations whose

@@ -50,7 +50,7 @@ struct KernelSpec {
   /// True if some call of the kernel has padding rows. On a GPU the kernel then
   /// takes the number of active rows. On a CPU the runtime passes that number
   /// as the number of rows.
-  bool takesLive = false;
+  bool takesActive = false;
 };
 
 /// Number of independent items in a task (`KernelBuilder::forItems`), or of

@@ -2,7 +2,7 @@
 
 #include "compiler/Codegen/ProductParams.h"
 
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mtp;
 using namespace mtp::codegen;

@@ -6,7 +6,7 @@
 #include "passes/support/Envelope.h"
 #include "runtime/json/JsonWriter.h"
 #include "runtime/schema/DeviceLoop.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 #include "llvm/Support/Format.h"
 
 using namespace mtp;

@@ -172,9 +172,9 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
   if (!isValid(0, 1, 2, 1, options.page))
     return invalidArgument("--page");
   if (!isValid(0, 1, 2, options.prefillChunk, 1, options.roundPromptRows))
-    return invalidArgument("--round-prompt-rows");
+    return invalidArgument("--max-mixed-prefill-tokens");
   if (!isValid(0, options.maxBatch, 2, 1, 1, 0, options.maxRows))
-    return invalidArgument("--max-rows");
+    return invalidArgument("--max-verify-tokens");
   if (!isValid(0, 1, 2, 1, 1, 0, 0, options.catchUpRows))
     return invalidArgument("--catch-up-rows");
   return okStatus();

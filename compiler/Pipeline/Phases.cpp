@@ -72,8 +72,8 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
     manager.addPass(passes::createExpandAnchoredPass());
     manager.addPass(passes::createPlaceDraftersPass());
     manager.addPass(passes::createFusePerSlotPass());
-    manager.addPass(passes::createCheckUpkeepPass());
-    manager.addPass(passes::createMixPromptsPass());
+    manager.addPass(passes::createLintStatesPass());
+    manager.addPass(passes::createMergePrefillPass());
     manager.addPass(passes::createSpecializeShapesPass());
     manager.addPass(passes::createSinkUnpackPass());
     manager.addPass(passes::createOutlineControlPass());

@@ -83,7 +83,7 @@ struct KernelLaunch {
   /// Limit on the number of blocks; 0 for none.
   uint64_t mostBlocks = 0;
   /// True if the kernel takes the number of its active rows.
-  bool takesLive = false;
+  bool takesActive = false;
 };
 
 /// Resources that a kernel uses on a GPU, as its assembler reports them.

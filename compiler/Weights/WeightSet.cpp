@@ -151,9 +151,9 @@ bool WeightSet::isOpen(const std::string &path) const {
   });
 }
 
-Status WeightSet::addBeside(
-    const std::string &folder,
-    const std::function<bool(std::string_view key)> &isWanted) {
+Status
+WeightSet::addMixed(const std::string &folder,
+                    const std::function<bool(std::string_view key)> &isWanted) {
   prefix.clear();
   this->folder = folder;
   for (const std::string &path : listFiles(folder, ".safetensors")) {

@@ -67,8 +67,8 @@ public:
 
   /// Adds files of a folder that are not open and contain a wanted key: a
   /// module beside the model, or a shard that the index omits.
-  Status addBeside(const std::string &folder,
-                   const std::function<bool(std::string_view key)> &isWanted);
+  Status addMixed(const std::string &folder,
+                  const std::function<bool(std::string_view key)> &isWanted);
 
   /// Returns a set without files, which gives each recipe random values; see
   /// RandomWeights.h.

@@ -130,19 +130,19 @@ Value FunctionWriter::loadPacked(OpBuilder &at, const ControlInput &input,
   Value read = memref::LoadOp::create(at, loc, bufferOf(*input.places),
                                       ValueRange{task, indices.front()});
   Value place = arith::IndexCastOp::create(at, loc, at.getIndexType(), read);
-  Value isLive = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sge,
-                                       place, constant(0));
+  Value isActive = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::sge,
+                                         place, constant(0));
   // Packed rows are numbered consecutively; the buffer has them in groups.
   Value row = arith::MaxSIOp::create(at, loc, place, constant(0));
   Value each = constant(type.getDimSize(1));
   SmallVector<Value> all{
-      exec::NearestTaskOp::create(
+      exec::ClampTaskOp::create(
           at, loc, arith::DivUIOp::create(at, loc, row, each).getResult()),
       arith::RemUIOp::create(at, loc, row, each)};
   llvm::append_range(all, indices.drop_front());
   // The row of a padding row may never have been written.
   auto branch = scf::IfOp::create(
-      at, loc, isLive,
+      at, loc, isActive,
       [&](OpBuilder &then, Location) {
         Value element = memref::LoadOp::create(then, loc, buffer, all);
         scf::YieldOp::create(then, loc, element);

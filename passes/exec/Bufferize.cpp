@@ -11,7 +11,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/exec/LiveRows.h"
+#include "passes/exec/ActiveRows.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::mtp {
@@ -116,13 +116,13 @@ void BufferizePass::lowerCall(KernelOpInterface op, Value live,
 LogicalResult BufferizePass::bufferize(ProgramOp program,
                                        SymbolTable &symbols) {
   buffers.clear();
-  mlir::mtp::LiveRows live(program);
+  mlir::mtp::ActiveRows live(program);
   SmallVector<Operation *> lowered;
   for (Operation &op : program.getBody().front()) {
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
       lowerCall(call, live.of(call), symbols);
       lowered.push_back(call);
-    } else if (isa<ColumnsOp, RegroupOp>(op)) {
+    } else if (isa<ColumnsOp, ReshapeOp>(op)) {
       // Its users refer to the underlying buffer.
       lowered.push_back(&op);
     } else if (auto input = dyn_cast<InputOp>(op)) {
@@ -131,8 +131,8 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
       lowered.push_back(input);
     } else if (auto output = dyn_cast<OutputOp>(op)) {
       Value value = output.getValue();
-      while (auto regroup = value.getDefiningOp<RegroupOp>())
-        value = regroup.getX();
+      while (auto reshape = value.getDefiningOp<ReshapeOp>())
+        value = reshape.getX();
       output.getValueMutable().assign(buffers.lookupOrDefault(value));
     } else if (!isa<RefOp, AllocOp, DispatchOp, ScheduleOp, AwaitHostOp,
                     OnRequestOp>(op)) {

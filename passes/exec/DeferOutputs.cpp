@@ -85,7 +85,7 @@ Deferred::Deferred(ProgramOp program) : program(program) {
   for (Operation &op : llvm::reverse(program.getBody().front())) {
     hostWrites |= isa<AwaitHostOp>(op);
     auto call = dyn_cast<KernelOpInterface>(op);
-    if (!call && !isa<ColumnsOp, RegroupOp>(op))
+    if (!call && !isa<ColumnsOp, ReshapeOp>(op))
       continue;
     bool writes = false;
     if (call)

@@ -17,7 +17,7 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
     the given tokens only. The draft's column is looked up among these tokens,
     and sampling uses the noise of the tokens. Verification uses the whole head,
     so the output is unchanged. Siblings of a tree are handled in the same way:
-    each is picked from the logits that `exec.exclude` leaves.
+    each is picked from the logits that `exec.mask_tokens` leaves.
 
     A head stays whole, with a warning, if it is no plain product, or if its
     logits have another reader or are changed before the pick. If no head can be
@@ -172,8 +172,8 @@ def FuseArgmaxPass : Pass<"exec-fuse-argmax", "mlir::ModuleOp"> {
 
     A projection with a residual or an activation, or whose result has another
     reader, stays unchanged. If it is a head whose logits are changed before a
-    pick, a remark names the change. Siblings picked through `exec.exclude` get
-    no remark: they need all logits.
+    pick, a remark names the change. Siblings picked through `exec.mask_tokens`
+    get no remark: they need all logits.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let statistics = [
@@ -206,9 +206,9 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
   let summary = "Split the positions of attention among workers";
   let description = [{
     An `exec.attention` whose positions are divided into splits, and that has
-    fewer tasks than there are workers, becomes an `exec.attention_parts` and an
-    `exec.attention_join`. The tasks of the first divide the splits of a row
-    among them. Results do not change by a bit. A call with enough tasks, or
+    fewer tasks than there are workers, becomes an `exec.attention_split_kv` and
+    an `exec.attention_combine`. The tasks of the first divide the splits of a
+    row among them. Results do not change by a bit. A call with enough tasks, or
     whose rows never see more than one split, stays unchanged.
 
     Which calls are split depends on n, as the number of tasks does. A program

@@ -25,7 +25,7 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
-#include "passes/exec/LiveRows.h"
+#include "passes/exec/ActiveRows.h"
 #include "passes/exec/SplitProgram.h"
 #include "runtime/schema/Limits.h"
 #include "llvm/Support/Debug.h"
@@ -200,7 +200,7 @@ private:
   size_t part = 0;
   const Points points;
   const int64_t soloElements;
-  const mlir::mtp::LiveRows live;
+  const mlir::mtp::ActiveRows live;
   llvm::DenseMap<Value, size_t> producer;
   /// By resource and layer, or by the buffer itself.
   llvm::DenseMap<std::pair<const void *, int64_t>, LastUse> buffers;
@@ -444,7 +444,7 @@ size_t Scheduler::suits(const Order &order, ArrayRef<Span> spans) const {
 /// Moves the views of the results of `op` to the end of the block, after `op`.
 static void moveViews(Operation *op) {
   for (Operation *user : op->getUsers()) {
-    if (!isa<ColumnsOp, RegroupOp>(user))
+    if (!isa<ColumnsOp, ReshapeOp>(user))
       continue;
     user->moveBefore(op->getBlock(), op->getBlock()->end());
     moveViews(user);

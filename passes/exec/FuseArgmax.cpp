@@ -19,8 +19,8 @@
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
-#include "passes/exec/PlainHead.h"
-#include "runtime/schema/SamplingWords.h"
+#include "passes/exec/UnmodifiedLmHead.h"
+#include "runtime/schema/SamplingLayout.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -95,7 +95,7 @@ void FuseArgmaxPass::leave(Operation *pick, Value logits) {
 }
 
 void FuseArgmaxPass::fuseArgmax(ArgmaxOp argmax) {
-  LinearOp linear = mlir::mtp::findPlainHead(argmax.getX());
+  LinearOp linear = mlir::mtp::findUnmodifiedLmHead(argmax.getX());
   if (!linear || !linear.getY().hasOneUse())
     return leave(argmax, argmax.getX());
   // The product keeps its position: states that it reads may change after it.
@@ -146,7 +146,7 @@ static Value callSample(SampleOp sample, LinearArgmaxOp head) {
 }
 
 void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
-  LinearOp linear = mlir::mtp::findPlainHead(sample.getLogits());
+  LinearOp linear = mlir::mtp::findUnmodifiedLmHead(sample.getLogits());
   // Slots may be known only after the projection, so it moves to the pick.
   if (!linear || !canSink(linear, sample, symbols))
     return leave(sample, sample.getLogits());

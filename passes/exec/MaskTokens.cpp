@@ -74,10 +74,10 @@ static ConstantOp findLookUp(Value picks, int64_t columns,
                              const SymbolTable &symbols) {
   for (Operation *user : picks.getUsers()) {
     ConstantOp table;
-    if (auto gather = dyn_cast<GatherRowsOp>(user))
+    if (auto gather = dyn_cast<exec::GatherRowsOp>(user))
       table = findTable(gather.getX(), columns, symbols);
-    else if (auto regroup = dyn_cast<RegroupOp>(user))
-      table = findLookUp(regroup.getResult(), columns, symbols);
+    else if (auto reshape = dyn_cast<ReshapeOp>(user))
+      table = findLookUp(reshape.getResult(), columns, symbols);
     if (table)
       return table;
   }

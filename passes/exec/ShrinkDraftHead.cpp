@@ -13,16 +13,16 @@
 // Drafts are the picks of a round that the host does not receive. A sampled
 // pick needs the map itself, since the noise of a column is the noise of its
 // token. An `argmax` is followed by a look-up. Siblings are the best of a row's
-// keys, or are picked from the logits that an `exclude` leaves, which gets the
-// column of the token picked before. If a draft's probability is needed, too,
-// an `argmax` is the best of the logits (`top_k`), and its probability is
+// keys, or are picked from the logits that a `mask_tokens` leaves, which gets
+// the column of the token picked before. If a draft's probability is needed,
+// too, an `argmax` is the best of the logits (`top_k`), and its probability is
 // relative to the columns of the small head.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
-#include "passes/exec/PlainHead.h"
+#include "passes/exec/UnmodifiedLmHead.h"
 #include "passes/support/DraftTokens.h"
 #include "passes/support/Logits.h"
 #include "llvm/ADT/SetVector.h"
@@ -41,7 +41,7 @@ namespace {
 struct DraftHead {
   LinearOp linear;
   SmallVector<Operation *> picks;
-  SmallVector<ExcludeOp> excludes;
+  SmallVector<MaskTokensOp> excludes;
   /// Keys whose best columns are drafts.
   SmallVector<SampleKeysOp> keys;
   RefOp ref;
@@ -63,7 +63,7 @@ private:
                       exec::WeightOp head);
   exec::WeightOp smallHead(exec::WeightOp head);
   void mapPick(Operation *pick);
-  void mapExclude(ExcludeOp exclude);
+  void mapMaskTokens(MaskTokensOp exclude);
   void mapKeys(SampleKeysOp keys);
   LogicalResult shrink(const DraftHead &head);
   void warn(const DraftHead &head);
@@ -109,7 +109,7 @@ static SampleKeysOp findKeys(Operation *user, Value logits) {
 
 static bool goesToHost(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
-    return isa<OutputOp>(user) || (isa<RegroupOp>(user) && goesToHost(user));
+    return isa<OutputOp>(user) || (isa<ReshapeOp>(user) && goesToHost(user));
   });
 }
 
@@ -122,7 +122,7 @@ static bool findPicks(DraftHead &head) {
   for (size_t i = 0; i < pending.size(); ++i) {
     Value logits = pending[i];
     for (Operation *user : logits.getUsers()) {
-      auto exclude = dyn_cast<ExcludeOp>(user);
+      auto exclude = dyn_cast<MaskTokensOp>(user);
       if (isPick(user, logits)) {
         if (isa<TopKOp>(user)
                 ? goesToHost(user)
@@ -163,7 +163,8 @@ static std::optional<DraftHead> findHead(LinearOp linear,
   head.ref = linear.getWeight().getDefiningOp<RefOp>();
   if (head.ref)
     head.weight = symbols.lookup<exec::WeightOp>(head.ref.getResource());
-  bool isPlain = mlir::mtp::findPlainHead(linear.getY()) && !linear.getBias();
+  bool isPlain =
+      mlir::mtp::findUnmodifiedLmHead(linear.getY()) && !linear.getBias();
   if (!isPlain || !head.weight || !isa<PanelsAttr>(head.weight.getLayout()) ||
       head.weight.getStack() != 1 || head.weight.getSources().size() != 1) {
     head.reason = "it is no plain product of one weight";
@@ -241,10 +242,10 @@ static void lookUpBest(TopKOp top, Value table) {
   Location loc = top.getLoc();
   Value best = top.getColumns();
   auto numbers = RankedTensorType::get({0}, builder.getI32Type());
-  Value flat = RegroupOp::create(builder, loc,
+  Value flat = ReshapeOp::create(builder, loc,
                                  withRows(numbers, *elementsOf(best)), best);
   Value token = mlir::mtp::lookUpColumns(builder, loc, table, flat);
-  Value back = RegroupOp::create(builder, loc, best.getType(), token);
+  Value back = ReshapeOp::create(builder, loc, best.getType(), token);
   best.replaceAllUsesExcept(back, flat.getDefiningOp());
 }
 
@@ -263,7 +264,7 @@ void ShrinkDraftHeadPass::mapPick(Operation *pick) {
 }
 
 // The op gets a token and excludes a column.
-void ShrinkDraftHeadPass::mapExclude(ExcludeOp exclude) {
+void ShrinkDraftHeadPass::mapMaskTokens(MaskTokensOp exclude) {
   OpBuilder builder(exclude);
   Location loc = exclude.getLoc();
   Value table = refTable(builder, loc, columns);
@@ -313,9 +314,9 @@ LogicalResult ShrinkDraftHeadPass::shrink(const DraftHead &head) {
                     weight.getSymName(), /*layer=*/0);
   linear.getWeightMutable().set(weightRef);
   setColumns(linear.getY(), size());
-  for (ExcludeOp exclude : head.excludes) {
+  for (MaskTokensOp exclude : head.excludes) {
     setColumns(exclude.getY(), size());
-    mapExclude(exclude);
+    mapMaskTokens(exclude);
   }
   for (Operation *pick : head.picks)
     mapPick(pick);

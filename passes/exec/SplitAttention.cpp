@@ -2,11 +2,11 @@
 //
 // A plain step has one attention task per tile of heads, often fewer than there
 // are workers. The longer the context, the longer the idle workers wait. If
-// positions are divided into splits (`part`, see Envelope.h), several workers
+// positions are divided into splits (`split`, see Envelope.h), several workers
 // can each sum some splits of a row and store partial results, which another
 // call combines ("Flash-Decoding", Dao et al., 2023):
 //
-//   attention   becomes   attention_parts -> attention_join
+//   attention   becomes   attention_split_kv -> attention_combine
 //
 // Splits begin at fixed positions and are combined in order in either form, so
 // the number of workers does not change a bit.
@@ -48,11 +48,11 @@ static constexpr int64_t kJoinPositions = 192;
 
 namespace {
 /// An attention with splits, and how its work divides.
-struct PartedCall {
+struct SplitCall {
   AttentionOp op;
   TaskShape shape;
   Count rows;
-  int64_t parts;
+  int64_t splits;
 
   int64_t tasksAt(int64_t n) const {
     return llvm::divideCeil(rows.at(n), shape.rowsPerGroup) * shape.tasks;
@@ -67,10 +67,10 @@ struct SplitAttentionPass
 
 private:
   TaskShape shapeOfCall(AttentionOp op) const;
-  SmallVector<PartedCall> findCalls(ProgramOp program) const;
-  SmallVector<bool> splitsAt(ArrayRef<PartedCall> calls, int64_t n) const;
-  void split(const PartedCall &call);
-  void addShort(ProgramOp program, int64_t part, SymbolTable &symbols) const;
+  SmallVector<SplitCall> findCalls(ProgramOp program) const;
+  SmallVector<bool> splitsAt(ArrayRef<SplitCall> calls, int64_t n) const;
+  void split(const SplitCall &call);
+  void addShort(ProgramOp program, int64_t split, SymbolTable &symbols) const;
   void splitCalls(ProgramOp program, SymbolTable &symbols);
 };
 } // namespace
@@ -79,7 +79,7 @@ private:
 /// tile of heads they are the maxima and the sums of weights, a vector each;
 /// for each head they are the sums of values, in whole vectors. No target has
 /// vectors of more than 16 floats.
-static int64_t partStride(AttentionOp attention) {
+static int64_t splitStride(AttentionOp attention) {
   constexpr int64_t kLanes = 16;
   int64_t tiles = kernelTasks(attention.makeKernel(), {1});
   int64_t heads = attention.getHeads();
@@ -106,12 +106,12 @@ static TaskShape blockShape(AttentionOp op) {
 /// iterations of a block's loop, or more, so that no row has more splits than
 /// on a processor (see Envelope.h). Returns 0 if a row is faster without
 /// splits.
-static int64_t blockPart(int64_t positions) {
-  constexpr int64_t kLeastPositions = 128, kMostParts = 64;
-  int64_t part = kLeastPositions;
-  while (part * kMostParts < positions)
-    part *= 2;
-  return part + kJoinPositions < positions ? part : 0;
+static int64_t blockSplit(int64_t positions) {
+  constexpr int64_t kLeastPositions = 128, kMostSplits = 64;
+  int64_t split = kLeastPositions;
+  while (split * kMostSplits < positions)
+    split *= 2;
+  return split + kJoinPositions < positions ? split : 0;
 }
 
 /// Returns the positions of a slot of full length.
@@ -121,11 +121,11 @@ static int64_t positionsOf(AttentionOp op) {
 
 /// Gives all calls a GPU's splits. A row's bits depend on its splits, so calls
 /// that are not split use them, too.
-static void resizeParts(AttentionOp op) {
-  if (int64_t part = blockPart(positionsOf(op)))
-    op.setPart(part);
+static void resizeSplits(AttentionOp op) {
+  if (int64_t split = blockSplit(positionsOf(op)))
+    op.setSplit(split);
   else
-    op.removePartAttr();
+    op.removeSplitAttr();
 }
 
 TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
@@ -134,56 +134,56 @@ TaskShape SplitAttentionPass::shapeOfCall(AttentionOp op) const {
 
 /// Returns the calls of a program with several splits, and how their work
 /// divides. There is no kernel for splits of a tree.
-SmallVector<PartedCall> SplitAttentionPass::findCalls(ProgramOp program) const {
-  SmallVector<PartedCall> calls;
+SmallVector<SplitCall> SplitAttentionPass::findCalls(ProgramOp program) const {
+  SmallVector<SplitCall> calls;
   for (auto op : program.getBody().getOps<AttentionOp>()) {
-    if (op.getTree() || !op.getPart())
+    if (op.getTree() || !op.getSplit())
       continue;
-    int64_t parts = llvm::divideCeil(positionsOf(op), *op.getPart());
-    if (parts > 1)
-      calls.push_back({op, shapeOfCall(op), rowsOf(op.getQ()), parts});
+    int64_t splits = llvm::divideCeil(positionsOf(op), *op.getSplit());
+    if (splits > 1)
+      calls.push_back({op, shapeOfCall(op), rowsOf(op.getQ()), splits});
   }
   return calls;
 }
 
 /// Returns which calls are split at n.
-SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<PartedCall> calls,
+SmallVector<bool> SplitAttentionPass::splitsAt(ArrayRef<SplitCall> calls,
                                                int64_t n) const {
   // A last group of few rows is a task, but less work than a full one.
-  auto work = [&](const PartedCall &call) {
+  auto work = [&](const SplitCall &call) {
     return blocks ? call.tasksAt(n) : call.rows.at(n) * call.shape.tasks;
   };
   int64_t leastEnough = std::numeric_limits<int64_t>::max() / 4;
-  for (const PartedCall &call : calls)
+  for (const SplitCall &call : calls)
     if (call.tasksAt(n) >= workers)
       leastEnough = std::min(leastEnough, work(call));
-  return llvm::map_to_vector(calls, [&](const PartedCall &call) {
+  return llvm::map_to_vector(calls, [&](const SplitCall &call) {
     return call.tasksAt(n) < workers && 4 * work(call) < 3 * leastEnough;
   });
 }
 
-void SplitAttentionPass::split(const PartedCall &call) {
+void SplitAttentionPass::split(const SplitCall &call) {
   AttentionOp attention = call.op;
-  int64_t part = *attention.getPart(), parts = call.parts;
+  int64_t split = *attention.getSplit(), splits = call.splits;
   // On a GPU every split is one block's.
-  int64_t splits =
-      blocks ? parts : std::max<int64_t>(workers / call.shape.tasks, 2);
+  int64_t tasksPerTile =
+      blocks ? splits : std::max<int64_t>(workers / call.shape.tasks, 2);
   OpBuilder builder(attention);
   Location loc = attention.getLoc();
   Value y = attention.getY();
   int64_t heads = attention.getHeads();
-  Type leftType =
-      rowsType(rowsOf(y), parts * partStride(attention), builder.getF32Type());
-  auto left = AttentionPartsOp::create(
+  Type leftType = rowsType(rowsOf(y), splits * splitStride(attention),
+                           builder.getF32Type());
+  auto left = AttentionSplitKvOp::create(
       builder, loc, leftType, attention.getQ(), attention.getSlots(),
       attention.getPositions(), attention.getPageTable(), attention.getPages(),
       heads, attention.getKvHeads(), attention.getKeysAt(),
       attention.getValuesAt(), attention.getScale(), attention.getCacheHeads(),
-      attention.getPartAttr(), attention.getWindow(), columnsOf(y) / heads,
-      parts, splits);
-  auto join = AttentionJoinOp::create(
-      builder, loc, y.getType(), attention.getPositions(), left, parts, heads,
-      attention.getKvHeads(), part, attention.getWindow(),
+      attention.getSplitAttr(), attention.getWindow(), columnsOf(y) / heads,
+      splits, tasksPerTile);
+  auto join = AttentionCombineOp::create(
+      builder, loc, y.getType(), attention.getPositions(), left, splits, heads,
+      attention.getKvHeads(), split, attention.getWindow(),
       getElementTypeOrSelf(attention.getPages()));
   attention->replaceAllUsesWith(join);
   attention.erase();
@@ -192,9 +192,9 @@ void SplitAttentionPass::split(const PartedCall &call) {
 
 /// Copies a round for rows with little to divide: positions beyond the first
 /// split are summed faster than combined.
-void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
+void SplitAttentionPass::addShort(ProgramOp program, int64_t split,
                                   SymbolTable &symbols) const {
-  int64_t positions = part + kJoinPositions;
+  int64_t positions = split + kJoinPositions;
   auto copy = cast<ProgramOp>(program->clone());
   copy.setPositions(positions);
   copy.setSymName(
@@ -205,7 +205,7 @@ void SplitAttentionPass::addShort(ProgramOp program, int64_t part,
 /// Splits the calls that should be split at the least n. The n at which other
 /// calls should be split get a separate program.
 void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
-  SmallVector<PartedCall> calls = findCalls(program);
+  SmallVector<SplitCall> calls = findCalls(program);
   Points points = program.getPoints();
   SmallVector<bool> splits = splitsAt(calls, points.least);
   // Task counts never decrease with n: if no call lacks tasks, no later n
@@ -217,7 +217,7 @@ void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
       break;
     }
   if (isSplit && blocks && program.getKind() == ProgramKind::Decode)
-    addShort(program, *calls.front().op.getPart(), symbols);
+    addShort(program, *calls.front().op.getSplit(), symbols);
   for (auto [call, isSplit] : llvm::zip_equal(calls, splits))
     if (isSplit)
       split(call);
@@ -226,7 +226,7 @@ void SplitAttentionPass::splitCalls(ProgramOp program, SymbolTable &symbols) {
 void SplitAttentionPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   if (blocks)
-    getOperation().walk(resizeParts);
+    getOperation().walk(resizeSplits);
   for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>()))
     splitCalls(program, symbols);
 }

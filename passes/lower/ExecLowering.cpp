@@ -21,7 +21,7 @@ void LoweringContext::enter(exec::ProgramOp entered) {
 void LoweringContext::leave() {
   for (Operation &view :
        llvm::make_early_inc_range(llvm::reverse(program.getBody().front())))
-    if (isa<exec::ColumnsOp, exec::RegroupOp>(view) && view.use_empty())
+    if (isa<exec::ColumnsOp, exec::ReshapeOp>(view) && view.use_empty())
       view.erase();
 }
 

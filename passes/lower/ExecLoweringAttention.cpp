@@ -73,7 +73,7 @@ static LogicalResult lowerAttention(CachedAttentionOp op,
   if (!pageTable)
     return failure();
   Value layer = context.cacheLayer(cache, op.getLayer(), loc);
-  int64_t part = attentionPart(context.envelope);
+  int64_t part = attentionSplit(context.envelope);
   context.map(op.getResult(),
               context.call<exec::AttentionOp>(
                   loc, op.getType(), context.lookup(op.getQ()), rows.slots,

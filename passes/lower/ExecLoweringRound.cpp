@@ -63,9 +63,9 @@ static LogicalResult lowerRowSlots(RowSlotsOp op, LoweringContext &context) {
   return success();
 }
 
-static LogicalResult lowerRegroup(RegroupOp op, LoweringContext &context) {
+static LogicalResult lowerReshape(ReshapeOp op, LoweringContext &context) {
   context.map(op.getResult(),
-              exec::RegroupOp::create(context.builder, op.getLoc(),
+              exec::ReshapeOp::create(context.builder, op.getLoc(),
                                       op.getType(), context.whole(op.getX())));
   return success();
 }
@@ -211,7 +211,7 @@ void mlir::mtp::addRoundLowerings(Lowerings &lowerings) {
   lowerings.add(lowerPromptRows);
   lowerings.add(lowerRowPositions);
   lowerings.add(lowerRowSlots);
-  lowerings.add(lowerRegroup);
+  lowerings.add(lowerReshape);
   lowerings.add(lowerPack);
   lowerings.add(lowerUnpack);
   lowerings.add(lowerReadState);

@@ -122,7 +122,8 @@ static LogicalResult lowerDecay(DecayOp op, LoweringContext &context) {
   return success();
 }
 
-static LogicalResult lowerTakeRows(TakeRowsOp op, LoweringContext &context) {
+static LogicalResult lowerGatherRows(GatherRowsOp op,
+                                     LoweringContext &context) {
   context.map(op.getResult(),
               context.call<exec::GatherRowsOp>(op.getLoc(), op.getType(),
                                                context.whole(op.getX()),
@@ -144,5 +145,5 @@ void mlir::mtp::addRowLowerings(Lowerings &lowerings) {
   lowerings.add(lowerPair<SigmoidGateOp, exec::SigmoidGateOp>);
   lowerings.add(lowerL2Norm);
   lowerings.add(lowerDecay);
-  lowerings.add(lowerTakeRows);
+  lowerings.add(lowerGatherRows);
 }

@@ -77,7 +77,8 @@ static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
   return success();
 }
 
-static LogicalResult lowerExclude(ExcludeOp op, LoweringContext &context) {
+static LogicalResult lowerMaskTokens(MaskTokensOp op,
+                                     LoweringContext &context) {
   Location loc = op.getLoc();
   Value excluded = context.lookup(op.getExcluded());
   if (op.getTokens()) {
@@ -86,13 +87,13 @@ static LogicalResult lowerExclude(ExcludeOp op, LoweringContext &context) {
     ++context.numCalls;
   }
   context.map(op.getResult(),
-              context.call<exec::ExcludeOp>(
+              context.call<exec::MaskTokensOp>(
                   loc, op.getType(), context.whole(op.getLogits()), excluded));
   return success();
 }
 
 void mlir::mtp::addSampleLowerings(Lowerings &lowerings) {
   lowerings.add(lowerArgmax);
-  lowerings.add(lowerExclude);
+  lowerings.add(lowerMaskTokens);
   lowerings.add(lowerSample);
 }

@@ -14,7 +14,7 @@ static Value inRows(Value value, int64_t columns, LoweringContext &context) {
   if (type.getRank() == 2 && type.getDimSize(1) == columns)
     return whole;
   exec::Count rows = *divide(*exec::elementsOf(whole), columns);
-  return exec::RegroupOp::create(
+  return exec::ReshapeOp::create(
       context.builder, value.getLoc(),
       exec::rowsType(rows, columns, type.getElementType()), whole);
 }
@@ -29,7 +29,7 @@ static Value rowsOfLogits(Value x, LoweringContext &context) {
 /// Maps `result`, which may be in groups, to `made`.
 static void mapInGroups(Value result, Value made, LoweringContext &context) {
   if (made.getType() != result.getType())
-    made = exec::RegroupOp::create(context.builder, result.getLoc(),
+    made = exec::ReshapeOp::create(context.builder, result.getLoc(),
                                    result.getType(), made);
   context.map(result, made);
 }
@@ -62,7 +62,7 @@ static Value inNumbers(Value value, LoweringContext &context) {
   if (type.getRank() == 1)
     return whole;
   auto numbers = RankedTensorType::get({0}, type.getElementType());
-  return exec::RegroupOp::create(
+  return exec::ReshapeOp::create(
       context.builder, value.getLoc(),
       exec::withRows(numbers, *exec::elementsOf(whole)), whole);
 }
@@ -134,7 +134,7 @@ static LogicalResult lowerTopK(TopKOp op, LoweringContext &context) {
   Value best = call.getColumns();
   if (op.getTokens()) {
     auto numbers = RankedTensorType::get({0}, builder.getI32Type());
-    Value columns = exec::RegroupOp::create(
+    Value columns = exec::ReshapeOp::create(
         builder, loc, exec::withRows(numbers, rows * k), best);
     best = lookUpColumns(builder, loc, tokenTable(op.getTokens(), loc, context),
                          columns);
@@ -177,8 +177,8 @@ static LogicalResult lowerProbabilities(ProbabilitiesOp op,
   return success();
 }
 
-static LogicalResult lowerPickResidual(PickResidualOp op,
-                                       LoweringContext &context) {
+static LogicalResult lowerSampleResidual(SampleResidualOp op,
+                                         LoweringContext &context) {
   int64_t width = widthOf(op.getP());
   auto operand = [&](Value value) {
     return value ? context.whole(value) : Value();
@@ -186,7 +186,7 @@ static LogicalResult lowerPickResidual(PickResidualOp op,
   Value q = op.getQ() ? inRows(op.getQ(), width, context) : Value();
   Value places = inNumbers(op.getPlaces(), context);
   context.map(op.getResult(),
-              context.call<exec::PickResidualOp>(
+              context.call<exec::SampleResidualOp>(
                   op.getLoc(), op.getType(), inRows(op.getP(), width, context),
                   places, q, operand(op.getAt()), operand(op.getUniform())));
   return success();
@@ -200,5 +200,5 @@ void mlir::mtp::addVocabularyLowerings(Lowerings &lowerings) {
   lowerings.add(lowerTopK);
   lowerings.add(lowerMaskColumns);
   lowerings.add(lowerProbabilities);
-  lowerings.add(lowerPickResidual);
+  lowerings.add(lowerSampleResidual);
 }

@@ -41,8 +41,8 @@ def SinkUnpackPass : Pass<"mtp-sink-unpack", "mlir::ModuleOp"> {
     by row (sums, distributions, the best columns) move to the packed rows, so
     that their cost depends on the number of active rows. Their results are
     unpacked if they are small. Larger results are read from the packed rows: by
-    `mtp.gather` and `mtp.pick_residual`, which get the places, and by bodies. A
-    row has the same bits wherever it is packed.
+    `mtp.gather` and `mtp.sample_residual`, which get the places, and by bodies.
+    A row has the same bits wherever it is packed.
   }];
   let statistics = [
     Statistic<"numSunk", "moved", "ops that work on packed rows">

@@ -1,7 +1,7 @@
 //===- SinkRowSelection.cpp - Select rows before row-wise ops -------------===//
 //
-// take_rows(f(x)) = f(take_rows(x)) for every op f that treats rows one by one.
-// The rewrite applies only if f's other rows have no readers.
+// gather_rows(f(x)) = f(gather_rows(x)) for every op f that treats rows one by
+// one. The rewrite applies only if f's other rows have no readers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,18 +37,18 @@ static bool isActivation(Value operand) {
 }
 
 /// Returns whether `op` can compute only the rows that `select` selects.
-static bool canSink(TakeRowsOp select, Operation *op) {
+static bool canSink(GatherRowsOp select, Operation *op) {
   return op && op->hasOneUse() && isRowWise(op) &&
          op->getBlock() == select->getBlock();
 }
 
 /// Moves `select` above the op that defines its operand; returns the selections
 /// that replace it.
-static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
+static SmallVector<GatherRowsOp> sink(GatherRowsOp select) {
   Operation *op = select.getX().getDefiningOp();
   OpBuilder builder(select);
   exec::Count rows = exec::rowsOf(select.getIndex());
-  SmallVector<TakeRowsOp> selections;
+  SmallVector<GatherRowsOp> selections;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     if (!isActivation(operand)) {
@@ -56,9 +56,9 @@ static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
       continue;
     }
     auto type = cast<RankedTensorType>(operand.getType());
-    selections.push_back(TakeRowsOp::create(builder, select.getLoc(),
-                                            exec::withRows(type, rows), operand,
-                                            select.getIndex()));
+    selections.push_back(GatherRowsOp::create(builder, select.getLoc(),
+                                              exec::withRows(type, rows),
+                                              operand, select.getIndex()));
     operands.push_back(selections.back());
   }
   Operation *moved = builder.clone(*op);
@@ -71,10 +71,10 @@ static SmallVector<TakeRowsOp> sink(TakeRowsOp select) {
 }
 
 void SinkRowSelectionPass::runOnOperation() {
-  SmallVector<TakeRowsOp> worklist;
-  getOperation().walk([&](TakeRowsOp select) { worklist.push_back(select); });
+  SmallVector<GatherRowsOp> worklist;
+  getOperation().walk([&](GatherRowsOp select) { worklist.push_back(select); });
   while (!worklist.empty()) {
-    TakeRowsOp select = worklist.pop_back_val();
+    GatherRowsOp select = worklist.pop_back_val();
     if (!canSink(select, select.getX().getDefiningOp())) {
       LDBG() << "stops here: " << select;
       continue;

@@ -34,7 +34,7 @@ private:
   bool sinkTopK(TopKOp op);
   bool sinkProbabilities(ProbabilitiesOp op);
   bool sinkGather(GatherOp op);
-  bool sinkPickResidual(PickResidualOp op);
+  bool sinkSampleResidual(SampleResidualOp op);
 
   /// Returns a copy of `op` on these operands, with results for packed rows.
   Operation *copy(Operation *op, ArrayRef<Value> operands);
@@ -80,7 +80,7 @@ void Sinking::replace(Operation *op, Operation *copy) {
                               type.getElementType());
     Value unpacked = UnpackOp::create(builder, loc, all, result, rows.places());
     old.replaceAllUsesWith(
-        builder.createOrFold<RegroupOp>(loc, old.getType(), unpacked));
+        builder.createOrFold<ReshapeOp>(loc, old.getType(), unpacked));
   }
   op->erase();
 }
@@ -118,7 +118,7 @@ bool Sinking::sinkGather(GatherOp op) {
 }
 
 /// The op reads only the row of its choice, so it gets the places.
-bool Sinking::sinkPickResidual(PickResidualOp op) {
+bool Sinking::sinkSampleResidual(SampleResidualOp op) {
   auto groups = cast<RankedTensorType>(op.getP().getType());
   if (op.getPlaces() || groups.getRank() != 3)
     return false;
@@ -137,7 +137,7 @@ bool Sinking::sink(Operation *op) {
       .Case([&](TopKOp own) { return sinkTopK(own); })
       .Case([&](ProbabilitiesOp own) { return sinkProbabilities(own); })
       .Case([&](GatherOp own) { return sinkGather(own); })
-      .Case([&](PickResidualOp own) { return sinkPickResidual(own); })
+      .Case([&](SampleResidualOp own) { return sinkSampleResidual(own); })
       .Default(false);
 }
 

@@ -5,13 +5,13 @@
 // symbol. The body is cloned, and the clone's weights, attentions and further
 // applications get the context at once. So the only state is a work list of
 // applications. Functions that leave widths open get them when everything is
-// inlined (OpenWidths.h).
+// inlined (InferWidths.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/model/OpenWidths.h"
+#include "passes/model/InferWidths.h"
 #include "passes/support/Calls.h"
 #include "llvm/ADT/SetVector.h"
 

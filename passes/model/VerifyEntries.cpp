@@ -163,7 +163,7 @@ static bool isOfSlot(Value value) {
 /// one slot's length proves nothing about another slot.
 static bool areOwnSlots(Value slots) {
   Operation *op = slots.getDefiningOp();
-  if (auto grouped = dyn_cast_or_null<RegroupOp>(op))
+  if (auto grouped = dyn_cast_or_null<ReshapeOp>(op))
     return areOwnSlots(grouped.getX());
   if (auto body = dyn_cast_or_null<PerSlotOp>(op)) {
     unsigned number = cast<OpResult>(slots).getResultNumber();

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/round/EndingChain.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 #include <cmath>
 
@@ -144,9 +144,9 @@ DraftRows ChainWriter::refreshModule(int64_t d) {
     rows.verifying = rows.pack.getPacked();
     anchor = rows.pack.getPackedTokens();
   }
-  rows.logits = e.takeRows(out.logits, anchor);
+  rows.logits = e.gatherRows(out.logits, anchor);
   if (out.hidden && d == std::min(k, modules) && k > modules)
-    rows.hidden = e.takeRows(out.hidden, anchor);
+    rows.hidden = e.gatherRows(out.hidden, anchor);
   return rows;
 }
 
@@ -180,7 +180,7 @@ DraftRows ChainWriter::runStep(int64_t d) {
     tokens =
         UnpackOp::create(e.builder, e.loc, index.getType(), lastPicks, index);
     if (hidden)
-      hidden = e.takeRows(hidden, index);
+      hidden = e.gatherRows(hidden, index);
     next.verifying = verifyingRows(next.pack);
   } else {
     next.verifying = e.makeRows(e.slots(), verified);

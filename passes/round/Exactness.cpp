@@ -298,7 +298,7 @@ unsigned PickSources::traitsOfResult(OpResult result) {
       .Case<KOp, NodesOp, tensor::DimOp>([](auto) { return kByK; })
       .Case<DraftChainOp, DraftTreeOp, DraftHeadsOp, DraftRegionOp>(
           [](auto) { return kByRound; })
-      .Case([&](RegroupOp regroup) { return traitsOf(regroup.getX()); })
+      .Case([&](ReshapeOp reshape) { return traitsOf(reshape.getX()); })
       .Case([&](PerSlotOp body) {
         return traitsOf(body.getYield().getValues()[result.getResultNumber()]);
       })
@@ -379,8 +379,8 @@ void PickSources::visitMask(MaskColumnsOp mask) {
 static bool goesRowByRow(Operation *op) {
   if (isRowWise(op) ||
       isa<EmbedOp, RopeOp, MaskFirstOp, HeadLinearOp, MoeRouteOp, MoeExpertsOp,
-          ArgmaxOp, ExcludeOp, EntropyOp, LogSumExpOp, TopKOp, GatherOp,
-          ProbabilitiesOp, SampleOp, RegroupOp, tensor::CastOp>(op))
+          ArgmaxOp, MaskTokensOp, EntropyOp, LogSumExpOp, TopKOp, GatherOp,
+          ProbabilitiesOp, SampleOp, ReshapeOp, tensor::CastOp>(op))
     return true;
   return isa<AttentionOp, MlaAttentionOp, CachedAttentionOp, CausalConvOp,
              DeltaRuleOp>(op) &&

@@ -94,7 +94,7 @@ static LogicalResult checkStateRows(ModuleOp module) {
 static void showBySlot(Block &body) {
   for (auto wait : llvm::to_vector(body.getOps<AwaitHostOp>())) {
     Value drafts = wait.getDrafts();
-    if (!drafts.getDefiningOp<RegroupOp>())
+    if (!drafts.getDefiningOp<ReshapeOp>())
       continue;
     OpBuilder builder(wait);
     auto ints =

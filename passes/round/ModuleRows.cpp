@@ -194,7 +194,7 @@ Value ModuleRows::readHidden(Value before, int64_t rowsBefore, Value from,
   Value kept = ReadStateOp::create(e.builder, e.loc, before.getType(), carry,
                                    e.slots(), /*rows=*/1);
   Value all = e.concatRows({{kept, 1}, {before, rowsBefore}});
-  Value hidden = e.takeRows(all, e.byRow(from));
+  Value hidden = e.gatherRows(all, e.byRow(from));
   WriteStateOp::create(e.builder, e.loc, before, carried, carry, e.slots());
   return hidden;
 }

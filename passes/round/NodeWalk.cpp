@@ -63,7 +63,7 @@ NodeWalk mlir::mtp::walkNodes(SlotBody &body, int64_t nodes, Value parents,
   return {walked[0], walked[1], walked[2]};
 }
 
-NodeWalk mlir::mtp::liveNodes(SlotBody &body, int64_t nodes, Value parents) {
+NodeWalk mlir::mtp::activeNodes(SlotBody &body, int64_t nodes, Value parents) {
   return walkNodes(body, nodes, parents, nullptr);
 }
 

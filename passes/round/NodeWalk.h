@@ -43,7 +43,7 @@ NodeWalk walkNodes(SlotBody &body, int64_t nodes, Value parents,
                    Value most = Value());
 
 /// Keeps nodes by their parents alone.
-NodeWalk liveNodes(SlotBody &body, int64_t nodes, Value parents);
+NodeWalk activeNodes(SlotBody &body, int64_t nodes, Value parents);
 
 /// Returns for every node the bits of the node and its ancestors, 0 if dropped.
 Value masksOf(SlotBody &body, int64_t nodes, Value parents, Value depths);

@@ -21,12 +21,13 @@ static LogicalResult useVocabulary(Operation *op, FlatSymbolRefAttr tokens) {
     argmax.setTokensAttr(tokens);
   else if (auto sample = dyn_cast<SampleOp>(op))
     sample.setTokensAttr(tokens);
-  else if (auto exclude = dyn_cast<ExcludeOp>(op)) {
+  else if (auto exclude = dyn_cast<MaskTokensOp>(op)) {
     exclude.setTokensAttr(tokens);
     exclude.getResult().setType(exclude.getLogits().getType());
   } else
-    return op->emitOpError("expected mtp.argmax, mtp.sample or mtp.exclude, as "
-                           "drafts of the vocabulary ")
+    return op->emitOpError(
+               "expected mtp.argmax, mtp.sample or mtp.mask_tokens, as "
+               "drafts of the vocabulary ")
            << tokens << " are picked by this region, too";
   return success();
 }
@@ -114,7 +115,7 @@ Value Expansion::takeNodes(Value x, ArrayRef<int64_t> of) {
     taken.push_back(isNumbers ? body.element(body.input(0), node)
                               : body.add(body.mul(body.index(), nodes), node));
   Value own = byRow(body.yield(body.vector(taken)).front());
-  return isNumbers ? own : takeRows(x, own);
+  return isNumbers ? own : gatherRows(x, own);
 }
 
 LogicalResult Expansion::selectCaptured(AcceptOp accept,
@@ -246,7 +247,7 @@ LogicalResult Expansion::cloneRegion(AcceptOp accept, Value logits,
       continue;
     if (failed(useVocabulary(copy, tokens)))
       return failure();
-    if (isa<ExcludeOp>(copy))
+    if (isa<MaskTokensOp>(copy))
       narrow.insert(copy->getResult(0));
   }
   return success();

@@ -18,7 +18,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
-#include "runtime/schema/PlaceWords.h"
+#include "runtime/schema/PlaceLayout.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -157,8 +157,8 @@ struct Made {
 static std::optional<Made> findBody(ArrayRef<Value> numbers, Block *block) {
   Made made;
   for (Value each : numbers) {
-    auto regroup = each.getDefiningOp<RegroupOp>();
-    Value grid = regroup ? regroup.getX() : each;
+    auto reshape = each.getDefiningOp<ReshapeOp>();
+    Value grid = reshape ? reshape.getX() : each;
     auto body = grid.getDefiningOp<PerSlotOp>();
     auto type = cast<RankedTensorType>(grid.getType());
     if (!body || body->getBlock() != block || type.getRank() > 2 ||
@@ -241,7 +241,7 @@ SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
   builder.setInsertionPoint(user);
   for (auto [grid, number] : llvm::zip(places, numbers))
     if (grid.getType() != number.getType())
-      grid = RegroupOp::create(builder, user->getLoc(), number.getType(), grid);
+      grid = ReshapeOp::create(builder, user->getLoc(), number.getType(), grid);
   return places;
 }
 

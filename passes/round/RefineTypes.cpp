@@ -29,7 +29,7 @@ public:
 
 private:
   void refineOp(AcceptOp op);
-  void refineOp(RegroupOp op);
+  void refineOp(ReshapeOp op);
   void refineDrafts(Operation *op);
   void refineGroups(Operation *op);
   void refineRule(AcceptOp op);
@@ -81,7 +81,7 @@ void Refiner::refineOp(AcceptOp op) {
 }
 
 /// Sets an open group size to the number of elements per slot.
-void Refiner::refineOp(RegroupOp op) {
+void Refiner::refineOp(ReshapeOp op) {
   auto from = cast<RankedTensorType>(op.getX().getType());
   auto to = op.getType();
   if (to.getRank() != from.getRank() + 1) {
@@ -127,7 +127,7 @@ void Refiner::refine(Block &body) {
       operand.set(peelCast(operand.get()));
     llvm::TypeSwitch<Operation *>(&op)
         .Case([](PerSlotOp op) { refineBody(op); })
-        .Case<AcceptOp, RegroupOp>([&](auto op) { refineOp(op); })
+        .Case<AcceptOp, ReshapeOp>([&](auto op) { refineOp(op); })
         .Case<DraftChainOp, DraftTreeOp, DraftHeadsOp>(
             [&](auto op) { refineDrafts(op); })
         .Case<EntropyOp, GatherOp, LogSoftmaxOp, LogSumExpOp, ProbabilitiesOp,

@@ -8,7 +8,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_REPEATROUNDSPASS
@@ -29,9 +29,9 @@ struct RepeatRoundsPass
 
 /// The control code after a round of k drafts. `drafted`, which may be null,
 /// holds for each slot the number of drafts that could be accepted.
-class AgainWriter {
+class ContinueFlagWriter {
 public:
-  AgainWriter(Expansion &e, int64_t k, Value drafted)
+  ContinueFlagWriter(Expansion &e, int64_t k, Value drafted)
       : body(e.builder, e.loc, "again", e.slots(),
              drafted ? ValueRange(drafted) : ValueRange()),
         k(k), nodes(e.roundNodes()),
@@ -60,7 +60,7 @@ private:
 
 /// Returns whether the sequence ends with this token. A negative token means
 /// that no token could be picked.
-Value AgainWriter::isStop(Value token) {
+Value ContinueFlagWriter::isStop(Value token) {
   Value isNone = body.compare(Predicate::slt, token, 0);
   return body
       .repeat(::mtp::kStopTokens, isNone,
@@ -75,7 +75,7 @@ Value AgainWriter::isStop(Value token) {
 /// Copies the tokens into the ring, followed by -1 for places without a draft.
 /// Returns whether the sequence has ended, either before or with one of these
 /// tokens.
-Value AgainWriter::writeTokens(Value wasEnded, Value count) {
+Value ContinueFlagWriter::writeTokens(Value wasEnded, Value count) {
   auto one = [&](Value index, ValueRange carried) -> SmallVector<Value> {
     Value token = body.load(states::kOutTokens, index), kept = token;
     Value isOut = body.compare(Predicate::slt, index, count);
@@ -89,7 +89,7 @@ Value AgainWriter::writeTokens(Value wasEnded, Value count) {
   return body.repeat(k + 1, wasEnded, one).front();
 }
 
-Value AgainWriter::write() {
+Value ContinueFlagWriter::write() {
   Value count = body.load(states::kOutCount), none = body.constant(0);
   Value wasEnded = body.compare(Predicate::ne, word(::mtp::kLoopEnded), 0);
   body.store(body.select(wasEnded, none, count), states::kRing, {round, none});
@@ -146,7 +146,7 @@ void RepeatRoundsPass::runOnOperation() {
       useState(module, state);
     Expansion e(last);
     e.builder.setInsertionPointAfter(last);
-    Value again = AgainWriter(e, *e.roundK(), drafted).write();
+    Value again = ContinueFlagWriter(e, *e.roundK(), drafted).write();
     e.output(llvm::StringRef(::mtp::kAgain), again);
     ++numRounds;
   }

@@ -34,22 +34,22 @@ Value Expansion::slots() {
 Value Expansion::byRow(Value grid) {
   auto type =
       RankedTensorType::get({ShapedType::kDynamic}, getElementTypeOrSelf(grid));
-  return builder.createOrFold<RegroupOp>(loc, type, grid);
+  return builder.createOrFold<ReshapeOp>(loc, type, grid);
 }
 
 Value Expansion::bySlot(Value rows, int64_t count) {
   auto type = cast<RankedTensorType>(rows.getType());
   SmallVector<int64_t> shape{ShapedType::kDynamic, count};
   llvm::append_range(shape, type.getShape().drop_front());
-  return builder.createOrFold<RegroupOp>(loc, type.clone(shape), rows);
+  return builder.createOrFold<ReshapeOp>(loc, type.clone(shape), rows);
 }
 
 Value Expansion::makeRows(Value slots, Value positions) {
   return MakeRowsOp::create(builder, loc, slots, positions);
 }
 
-Value Expansion::takeRows(Value x, Value index) {
-  return TakeRowsOp::create(builder, loc, x.getType(), x, index);
+Value Expansion::gatherRows(Value x, Value index) {
+  return GatherRowsOp::create(builder, loc, x.getType(), x, index);
 }
 
 Value Expansion::concatRows(ArrayRef<std::pair<Value, int64_t>> parts) {
@@ -168,7 +168,7 @@ bool mlir::mtp::goesByRows(Region &region) {
     // A packed padding row has no slot of its own, so a store for it would
     // change another slot.
     bool isBySlot =
-        isa<SlotsOp, RegroupOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
+        isa<SlotsOp, ReshapeOp, ProbabilitiesOp, StoreOp, WriteStateOp>(inner);
     bool captures = llvm::any_of(inner->getOperands(), [&](Value operand) {
       return operand.getParentBlock() == around && hasRows(operand.getType());
     });

@@ -59,7 +59,7 @@ public:
   /// Groups values per row, numbers or columns, by slot, `count` for each.
   Value bySlot(Value rows, int64_t count);
   Value makeRows(Value slots, Value positions);
-  Value takeRows(Value x, Value index);
+  Value gatherRows(Value x, Value index);
   /// Concatenates rows of activations slot by slot. Each part has its number of
   /// rows per slot.
   Value concatRows(ArrayRef<std::pair<Value, int64_t>> parts);

@@ -193,7 +193,7 @@ def RepeatRoundsPass : Pass<"mtp-repeat-rounds", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numRounds", "rounds", "rounds that may repeat">];
 }
 
-def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
+def LintStatesPass : Pass<"mtp-lint-states", "mlir::ModuleOp"> {
   let summary = "Warn of states that rounds lose or never use";
   let description = [{
     Input: rounds and prefills after expansion. Reports code that compiles but
@@ -209,7 +209,7 @@ def CheckUpkeepPass : Pass<"mtp-check-upkeep", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numWarnings", "warnings", "warnings">];
 }
 
-def MixPromptsPass : Pass<"mtp-mix-prompts", "mlir::ModuleOp"> {
+def MergePrefillPass : Pass<"mtp-merge-prefill", "mlir::ModuleOp"> {
   let summary = "Merge a prefill into the round that shares its target pass";
   let description = [{
     Input: expanded rounds with `prompts`, and the prefill `beside` each,

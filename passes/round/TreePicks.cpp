@@ -61,7 +61,7 @@ Value TreePicks::logitsOf(ArrayRef<int64_t> nodes) {
     rows.push_back(
         body.add(first, begins[picked[node].logits] + picked[node].row));
   Value index = e.byRow(body.yield(body.vector(rows)).front());
-  return e.bySlot(e.takeRows(all, index), nodes.size());
+  return e.bySlot(e.gatherRows(all, index), nodes.size());
 }
 
 SmallVector<Value> TreePicks::results() {
@@ -105,7 +105,7 @@ PickedRows TreePicks::describe(ArrayRef<int64_t> nodes, int64_t depth,
 Value TreePicks::repeated(Value logits, int64_t count) {
   SlotBody body(e.builder, e.loc, "shared", e.slots());
   Value rows = body.vector(count, [&](Value) { return body.index(); });
-  return e.takeRows(logits, e.byRow(body.yield(rows).front()));
+  return e.gatherRows(logits, e.byRow(body.yield(rows).front()));
 }
 
 /// Assigns picks to the children of this rank. The first node's child gets
@@ -149,7 +149,8 @@ LogicalResult TreePicks::pickOneByOne(Value logits, const PickedRows &place,
       return failure();
     take(level, rank, {*picks, 0, rows, logits, 0, rows}, rows > 1 ? 1 : 0);
     if (rank + 1 < level.width)
-      logits = ExcludeOp::create(e.builder, e.loc, logits, *picks, vocabulary);
+      logits =
+          MaskTokensOp::create(e.builder, e.loc, logits, *picks, vocabulary);
   }
   return success();
 }

@@ -17,7 +17,7 @@ using exec::Count;
 
 /// Returns the number of the operand's elements divided by the elements of one
 /// group of the result.
-static std::optional<Count> regroupedRows(RegroupOp op) {
+static std::optional<Count> reshapedRows(ReshapeOp op) {
   std::optional<Count> numbers = exec::elementsOf(op.getX());
   if (!numbers)
     return std::nullopt;
@@ -50,7 +50,7 @@ static std::optional<Count> resultRows(Operation *op, Value result,
         return op.getPrompts() ? program.sequences : program.slots;
       })
       .Case([&](PromptRowsOp) { return program.chunk; })
-      .Case([](RegroupOp op) { return regroupedRows(op); })
+      .Case([](ReshapeOp op) { return reshapedRows(op); })
       .Case([](RowSlotsOp op) -> Rows {
         Value slots = countedRows(op.getRows());
         return slots ? Rows(exec::rowsOf(slots)) : std::nullopt;
@@ -65,11 +65,11 @@ static std::optional<Count> resultRows(Operation *op, Value result,
       .Case([](ConcatRowsOp op) {
         return exec::rowsOf(op.getHead()) + exec::rowsOf(op.getTail());
       })
-      .Case([](TakeRowsOp op) { return exec::rowsOf(op.getIndex()); })
+      .Case([](GatherRowsOp op) { return exec::rowsOf(op.getIndex()); })
       .Case([&](PackOp op) { return packedRows(op, result, program); })
       .Case([](UnpackOp op) { return exec::rowsOf(op.getPlaces()); })
       .Case([](GatherOp op) { return exec::rowsOf(op.getColumns()); })
-      .Case([](PickResidualOp op) { return exec::rowsOf(op.getUniform()); })
+      .Case([](SampleResidualOp op) { return exec::rowsOf(op.getUniform()); })
       .Default([](Operation *op) -> Rows {
         if (op->getNumOperands() == 0 ||
             !isa<RankedTensorType>(op->getOperand(0).getType()))

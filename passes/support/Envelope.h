@@ -19,13 +19,13 @@ inline int64_t pagesPerSlot(EnvelopeAttr envelope) {
 /// little, and few enough that a row's partial results are small. Contexts
 /// shorter than four splits are not split: one worker finishes them so fast
 /// that another barrier would cost more than it saves.
-inline int64_t attentionPart(EnvelopeAttr envelope) {
-  constexpr int64_t kLeastPositions = 512, kLeastParts = 4, kMostParts = 64;
+inline int64_t attentionSplit(EnvelopeAttr envelope) {
+  constexpr int64_t kLeastPositions = 512, kLeastSplits = 4, kMostSplits = 64;
   int64_t positions = pagesPerSlot(envelope) * envelope.getPage();
-  int64_t part = kLeastPositions;
-  while (part * kMostParts < positions)
-    part *= 2;
-  return kLeastParts * part <= positions ? part : 0;
+  int64_t split = kLeastPositions;
+  while (split * kMostSplits < positions)
+    split *= 2;
+  return kLeastSplits * split <= positions ? split : 0;
 }
 
 } // namespace mlir::mtp

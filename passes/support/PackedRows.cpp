@@ -9,12 +9,12 @@ Value UnpackedRows::placesIn(OpBuilder &builder, Location loc,
                              RankedTensorType groups) {
   auto grid = RankedTensorType::get(groups.getShape().take_front(2),
                                     builder.getI32Type(), groups.getEncoding());
-  return RegroupOp::create(builder, loc, grid, places());
+  return ReshapeOp::create(builder, loc, grid, places());
 }
 
 std::optional<UnpackedRows> mlir::mtp::unpackedRows(Value value) {
-  while (auto regroup = value.getDefiningOp<RegroupOp>())
-    value = regroup.getX();
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
   auto unpack = value.getDefiningOp<UnpackOp>();
   auto pack = unpack ? unpack.getPlaces().getDefiningOp<PackOp>() : PackOp();
   if (!pack || pack.getPlaces() != unpack.getPlaces())

@@ -14,7 +14,7 @@ struct UnpackedRows {
 
   Value packed() { return unpack.getX(); }
   Value places() { return unpack.getPlaces(); }
-  /// Returns the places regrouped to the shape of `groups`.
+  /// Returns the places reshaped to the shape of `groups`.
   Value placesIn(OpBuilder &builder, Location loc, RankedTensorType groups);
 };
 

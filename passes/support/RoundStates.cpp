@@ -2,9 +2,9 @@
 
 #include "passes/support/RoundStates.h"
 #include "dialects/MTP/IR/StateTable.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/PlaceWords.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/PlaceLayout.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::mtp;

@@ -21,7 +21,7 @@ static std::optional<int64_t> groupOf(RankedTensorType type) {
   return type.getDimSize(1);
 }
 
-static std::optional<int64_t> regrouped(RegroupOp op, int64_t window) {
+static std::optional<int64_t> reshaped(ReshapeOp op, int64_t window) {
   std::optional<int64_t> rows = rowsPerSlot(op.getX(), window);
   auto from = groupOf(cast<RankedTensorType>(op.getX().getType()));
   auto to = groupOf(op.getType());
@@ -46,7 +46,7 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
             .Case<SlotsOp, AcceptOp, DraftChainOp, DraftTreeOp, DraftHeadsOp>(
                 [](auto) { return 1; })
             .Case([&](VerifyOp) { return window; })
-            .Case([&](RegroupOp op) { return regrouped(op, window); })
+            .Case([&](ReshapeOp op) { return reshaped(op, window); })
             .Case([&](ReadStateOp op) -> Rows {
               Rows slots = rowsPerSlot(op.getSlots(), window);
               return slots && !op.getCount()
@@ -62,7 +62,7 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
             });
     if (isKnown)
       return rows;
-    if (auto take = dyn_cast<TakeRowsOp>(op))
+    if (auto take = dyn_cast<GatherRowsOp>(op))
       like = take.getIndex();
     else if (auto pack = dyn_cast<PackOp>(op))
       like = pack.getTokens();
@@ -70,7 +70,7 @@ std::optional<int64_t> mlir::mtp::rowsPerSlot(Value value, int64_t window) {
       like = unpack.getPlaces();
     else if (auto gather = dyn_cast<GatherOp>(op))
       like = gather.getColumns();
-    else if (auto pick = dyn_cast<PickResidualOp>(op))
+    else if (auto pick = dyn_cast<SampleResidualOp>(op))
       like = pick.getUniform();
     else if (op->getNumOperands() > 0)
       like = op->getOperand(0);

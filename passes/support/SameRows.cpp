@@ -170,7 +170,7 @@ static Parts partsOf(Operation *op) {
             {"the rows", isGroups(op.getX()) ? Value() : op.getNoise()},
             {"the numbers", op.getNumber()}};
       })
-      .Case([](ExcludeOp op) {
+      .Case([](MaskTokensOp op) {
         return Parts{{"the logits", op.getLogits()},
                      {"the tokens", op.getExcluded()}};
       })

@@ -377,7 +377,7 @@ static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
                    s.cachedTokens,         s.preemptions,
                    s.prefillSeconds,       s.decodeSeconds,
                    s.decodeTokens,         s.roundRows,
-                   s.roundCapacity,        s.besideTokens,
+                   s.roundCapacity,        s.mixedTokens,
                    s.caughtUpTokens,       s.snapshots,
                    s.droppedSnapshots,     s.snapshotBytes,
                    s.restoredSnapshots,    s.restoredPreemptions},

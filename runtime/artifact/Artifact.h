@@ -144,7 +144,7 @@ struct Program {
     return std::span(params).subspan(command.firstParam, kernel.params());
   }
   /// Place of a command's number of active rows; null if all rows are active.
-  const Place *liveOf(const Command &command) const {
+  const Place *activeRowsOf(const Command &command) const {
     return command.live < 0 ? nullptr : &places[uint32_t(command.live)];
   }
   /// Returns the output of that name, or null.

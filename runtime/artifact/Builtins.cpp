@@ -1,7 +1,7 @@
 //===- Builtins.cpp - Kernels that the runtime provides -------------------===//
 
 #include "runtime/artifact/Builtins.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mtp;
 

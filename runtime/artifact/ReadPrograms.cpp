@@ -96,8 +96,8 @@ static Place placeOf(const schema::Place &place) {
 }
 
 /// Reads the place of the last command's number of active rows.
-static Status readLive(const schema::PlanProgram &program, int32_t live,
-                       Program &result) {
+static Status readActive(const schema::PlanProgram &program, int32_t live,
+                         Program &result) {
   if (live == -1)
     return okStatus();
   if (live < 0 || uint32_t(live) >= vectorSize(program.places()))
@@ -133,7 +133,7 @@ Status PlanReader::readCommand(const schema::PlanProgram &program,
   }
   for (uint32_t i = 0; i < kernel.params(); ++i)
     result.params.push_back(countOf(*dispatch.params()->Get(i)));
-  return readLive(program, dispatch.live(), result);
+  return readActive(program, dispatch.live(), result);
 }
 
 Status PlanReader::readSchedules(const schema::PlanProgram &program,

@@ -3,7 +3,7 @@
 #include "runtime/artifact/Builtins.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 #include <utility>
 #include <vector>

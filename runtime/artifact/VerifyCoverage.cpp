@@ -5,8 +5,8 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/HostOutputs.h"
 #include "runtime/schema/KvPage.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/PromptWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/PromptLayout.h"
 
 #include <algorithm>
 #include <map>

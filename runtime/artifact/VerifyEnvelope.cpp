@@ -5,10 +5,10 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/PlaceWords.h"
-#include "runtime/schema/PromptWords.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/PlaceLayout.h"
+#include "runtime/schema/PromptLayout.h"
+#include "runtime/schema/SamplingLayout.h"
 
 #include <bit>
 #include <cmath>

@@ -161,8 +161,8 @@ static Status verifyTaskCount(const CommandContext &context) {
 static Status verifyFewerRows(const schema::Kernel &kernel) {
   if (kernel.gemm())
     return dataLoss("a product of a library computes all rows");
-  if (kernel.params() == 0 || kernel.params() > kMostLiveParams)
-    return dataLoss(strCat("expected 1 to ", kMostLiveParams, " params, got ",
+  if (kernel.params() == 0 || kernel.params() > kMostActiveParams)
+    return dataLoss(strCat("expected 1 to ", kMostActiveParams, " params, got ",
                            kernel.params()));
   const schema::Contract *contract = kernel.contract();
   if (!contract)
@@ -182,8 +182,9 @@ static Status verifyFewerRows(const schema::Kernel &kernel) {
 }
 
 /// Checks the place of the number of active rows, if a command has one.
-static Status verifyLive(const Memory &memory, const CommandContext &context) {
-  const Place *place = memory.program.liveOf(context.command);
+static Status verifyActive(const Memory &memory,
+                           const CommandContext &context) {
+  const Place *place = memory.program.activeRowsOf(context.command);
   if (!place)
     return okStatus();
   if (place->space != schema::Space::Arena &&
@@ -205,7 +206,7 @@ static Status verifyLive(const Memory &memory, const CommandContext &context) {
 
 static Status verifyCommand(const Memory &memory, const Command &command) {
   CommandContext context{memory.artifact, memory.plan, memory.program, command};
-  if (Status status = verifyLive(memory, context); !status.isOk())
+  if (Status status = verifyActive(memory, context); !status.isOk())
     return withPath(status, "live");
   std::span<const Place> places = context.places();
   for (size_t i = 0; i < places.size(); ++i)

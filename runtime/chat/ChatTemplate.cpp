@@ -2,7 +2,7 @@
 
 #include "runtime/chat/ChatTemplate.h"
 
-#include "runtime/chat/LiteralMarks.h"
+#include "runtime/chat/SpecialTokenEscaper.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/jinja/run/Template.h"
 #include "runtime/jinja/value/JsonReader.h"
@@ -129,7 +129,7 @@ Result<ChatPrompt> ChatTemplate::renderFor(const Tokenizer &tokenizer,
                                            std::string_view requestJson,
                                            const RenderOptions &options) const {
   MTP_ASSIGN_OR_RETURN(Value request, readRequest(requestJson));
-  LiteralMarks marks(tokenizer.specialTokens());
+  SpecialTokenEscaper marks(tokenizer.specialTokens());
   MTP_ASSIGN_OR_RETURN(request, marks.mark(request));
   MTP_ASSIGN_OR_RETURN(std::string text, impl->render(request, options));
   return marks.unmark(text);

@@ -78,7 +78,7 @@ public:
 
   /// Starts a round with the output `again`, for n slots, after all writes.
   /// Round follows round without the host until the output ends the launch
-  /// (runtime/schema/LoopWords.h). Until awaitRounds() has returned that the
+  /// (runtime/schema/LoopLayout.h). Until awaitRounds() has returned that the
   /// last round is complete, nothing may be run, and only watched states may be
   /// read. Writes take effect for the next run. InvalidArgument as for run(),
   /// and for a program without that output.

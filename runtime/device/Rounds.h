@@ -7,7 +7,7 @@
 #include "runtime/core/Result.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/Device.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 #ifndef MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 #define MTP_RUNTIME_DEVICE_SAMPLINGROW_H
 
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "runtime/exec/Admission.h"
 #include "runtime/exec/SessionState.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/PlaceWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/PlaceLayout.h"
 
 #include <algorithm>
 #include <utility>

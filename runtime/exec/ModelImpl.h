@@ -7,7 +7,7 @@
 #include "mtp/model.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/exec/DeviceChoice.h"
-#include "runtime/exec/DraftLessons.h"
+#include "runtime/exec/LearnedDraftCosts.h"
 #include "runtime/exec/program/ProgramTable.h"
 
 namespace mtp {
@@ -30,7 +30,7 @@ struct Model::Impl {
   std::optional<ChatSource> chat;
   /// Costs and acceptance that earlier sessions have learned. No token depends
   /// on them.
-  mutable DraftLessons lessons;
+  mutable LearnedDraftCosts learnedCosts;
 };
 
 /// Access to what the public interface does not show.

@@ -54,7 +54,7 @@ bool PromptRunner::mixesNext() const {
   if (!canMix() || !table.isAnyRunning() || table.prefilling().empty() ||
       std::ranges::any_of(table.admitted(), seesDrafts))
     return false;
-  return nextRun(prompts().front().id).maker == PageMaker::Plan;
+  return nextRun(prompts().front().id).maker == PageProvenance::Plan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -132,37 +132,37 @@ Status PromptRunner::runPass(const PrefillPass &pass) {
 // Mixed batches
 //===----------------------------------------------------------------------===//
 
-Status PromptRunner::addBeside(uint64_t rowsOfRound, RoundWork &work) {
-  std::vector<PrefillShare> shares = prefillPlanner.sharesBeside(
-      prompts(), {work.batch(), work.k, rowsOfRound},
-      parts.table.freeSlots() > 0,
-      [this](SequenceId id) { return nextRun(id); });
+Status PromptRunner::addMixed(uint64_t rowsOfRound, RoundWork &work) {
+  std::vector<PrefillShare> shares =
+      prefillPlanner.mixedShares(prompts(), {work.batch(), work.k, rowsOfRound},
+                                 parts.table.freeSlots() > 0,
+                                 [this](SequenceId id) { return nextRun(id); });
   for (auto [id, rows] : shares) {
     MTP_ASSIGN_OR_RETURN(PromptPart part, partOf(id, rows, /*firstRow=*/0));
-    work.beside.push_back({id, rows});
+    work.mixed.push_back({id, rows});
     work.parts.push_back(part);
   }
   if (shares.empty())
     return okStatus();
-  uint32_t prompts = parts.programs().promptsBeside(work.batch(), work.k,
-                                                    uint32_t(shares.size()));
+  uint32_t prompts = parts.programs().mixedPrompts(work.batch(), work.k,
+                                                   uint32_t(shares.size()));
   MTP_RETURN_IF_ERROR(launch.fill(work.parts, prompts, freeSlot()));
   work.program = *parts.programs().mixed(work.batch(), work.k, prompts);
   return okStatus();
 }
 
-Status PromptRunner::readBeside() {
-  const std::vector<RoundWork::Beside> &beside = parts.launch.work().beside;
-  if (beside.empty())
+Status PromptRunner::readMixed() {
+  const std::vector<RoundWork::MixedPrompt> &mixed = parts.launch.work().mixed;
+  if (mixed.empty())
     return okStatus();
   ++parts.results.statistics().prefillChunks;
-  for (size_t i = 0; i < beside.size(); ++i) {
-    auto [id, rows] = beside[i];
+  for (size_t i = 0; i < mixed.size(); ++i) {
+    auto [id, rows] = mixed[i];
     Sequence *sequence = parts.table.find(id);
     if (!sequence || sequence->phase() != Sequence::Phase::Prefilling)
       continue;
-    parts.results.count(sequence, &Statistics::besideTokens, rows);
-    MTP_RETURN_IF_ERROR(commit(*sequence, rows, parts.launch.besideResults(i)));
+    parts.results.count(sequence, &Statistics::mixedTokens, rows);
+    MTP_RETURN_IF_ERROR(commit(*sequence, rows, parts.launch.mixedResults(i)));
   }
   return okStatus();
 }
@@ -188,7 +188,8 @@ Status PromptRunner::commit(Sequence &sequence, uint32_t rows,
 /// output; after a preemption the token is known.
 Status PromptRunner::finish(Sequence &sequence, const SlotResults &results) {
   Residency &residency = *sequence.residency;
-  residency.drafters.draftedTo.assign(parts.options.k + 2, residency.length);
+  residency.drafters.drafterValidUpTo.assign(parts.options.k + 2,
+                                             residency.length);
   parts.table.moveTo(sequence.id, Sequence::Phase::Running);
   MTP_RETURN_IF_ERROR(parts.memory->endPrefill(sequence.kept, residency));
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> tokens,

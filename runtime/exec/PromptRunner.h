@@ -31,9 +31,9 @@ public:
   /// Adds to a round the prompt rows that it takes, and the program for them.
   /// mixesNext() must be true now: a sequence that ran before pages became
   /// short may wait since then.
-  Status addBeside(uint64_t rowsOfRound, RoundWork &work);
+  Status addMixed(uint64_t rowsOfRound, RoundWork &work);
   /// Applies the results of the prompt rows of a round that is over.
-  Status readBeside();
+  Status readMixed();
 
   PrefillPlanner &planner() { return prefillPlanner; }
 

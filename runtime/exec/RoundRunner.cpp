@@ -13,7 +13,7 @@ RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts)
       planner(parts.programs(),
               {parts.options.k, parts.inner.envelope->maxRows,
                parts.host.hasDraftLimit()},
-              parts.inner.lessons.of(parts.options.threads)),
+              parts.inner.learnedCosts.of(parts.options.threads)),
       catchUp(parts.programs(), parts.reuse, parts.host, parts.executable,
               *parts.memory, parts.setup.clock,
               {parts.options.k, parts.inner.artifact().ahead,
@@ -142,7 +142,7 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
   work.program = parts.programs().decode(
       work.batch(), plan.k, longest + parts.programs().nodes(plan.k));
   if (prompts.mixesNext())
-    MTP_RETURN_IF_ERROR(prompts.addBeside(planner.allRowsOf(plan), work));
+    MTP_RETURN_IF_ERROR(prompts.addMixed(planner.allRowsOf(plan), work));
   return work;
 }
 
@@ -161,7 +161,7 @@ Status RoundRunner::run() {
   if (!launch.isUnderWay())
     return okStatus();
   uint64_t before = statistics.rounds;
-  bool isMixed = !launch.work().beside.empty();
+  bool isMixed = !launch.work().mixed.empty();
   if (!launch.isStopped())
     MTP_RETURN_IF_ERROR(read());
   double end = parts.setup.clock(), time = end - begin;
@@ -242,7 +242,7 @@ Status RoundRunner::read() {
   for (uint32_t round = 0; round < launch.roundsRead(); ++round)
     countSeconds((parts.setup.clock() - started) / launch.roundsRead());
   MTP_RETURN_IF_ERROR(countRows());
-  MTP_RETURN_IF_ERROR(prompts.readBeside());
+  MTP_RETURN_IF_ERROR(prompts.readMixed());
   for (const EndedSequence &ended : launch.ended())
     parts.memory->copies().storeEnded(ended);
   launch.end();
@@ -323,8 +323,8 @@ void RoundRunner::countSeconds(double seconds) {
   std::vector<uint32_t> drafts;
   for (const RoundWork::Row &row : work.rows)
     drafts.push_back(row.drafts);
-  RoundCost::Work cost = planner.workOf(drafts, work.k, work.positions);
-  prompts.planner().addRound(cost.rows + work.rowsBeside(), seconds);
-  if (work.beside.empty())
+  RoundCostModel::Work cost = planner.workOf(drafts, work.k, work.positions);
+  prompts.planner().addRound(cost.rows + work.mixedRows(), seconds);
+  if (work.mixed.empty())
     planner.addRound(cost, seconds);
 }

@@ -18,7 +18,7 @@ public:
   /// Starts rounds if none are under way, and reads finished rounds.
   Status run();
 
-  const DraftPolicy::Lesson &lesson() const { return planner.lesson(); }
+  const DraftPolicy::LearnedCosts &learned() const { return planner.learned(); }
 
 private:
   /// A sequence of the round that is being made.

@@ -40,27 +40,27 @@ uint32_t Session::usableProcessors() { return mtp::usableProcessors(); }
 //===----------------------------------------------------------------------===//
 
 Result<SequenceId> Session::add(Request request) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->add(std::move(request));
 }
 
 Result<std::vector<SequenceUpdate>> Session::step() {
-  CallGate::Hold hold = impl->gate.enterStep();
+  FifoLock::Hold hold = impl->gate.enterStep();
   return impl->step();
 }
 
 Status Session::setInput(SequenceId id, RequestInput input) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->setInput(id, std::move(input));
 }
 
 bool Session::awaitsHost() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->parts && impl->parts->launch.isStopped();
 }
 
 bool Session::idle() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->isIdle();
 }
 
@@ -71,7 +71,7 @@ bool Session::wait(double seconds) {
 void Session::wake() { impl->gate.wake(); }
 
 std::vector<SequenceId> Session::unfinished() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   std::vector<SequenceId> ids;
   if (!impl->parts)
     return ids;
@@ -82,27 +82,27 @@ std::vector<SequenceId> Session::unfinished() const {
 }
 
 Status Session::pause(SequenceId id) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->pause(id);
 }
 
 Status Session::resume(SequenceId id) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->resume(id);
 }
 
 Status Session::cancel(SequenceId id) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->cancel(id);
 }
 
 Status Session::release(SequenceId id) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->release(id);
 }
 
 Result<SequenceState> Session::state(SequenceId id) const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   switch (sequence->phase()) {
   case Sequence::Phase::Waiting:
@@ -120,31 +120,31 @@ Result<SequenceState> Session::state(SequenceId id) const {
 }
 
 SequenceCounts Session::counts() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->parts ? impl->parts->table.counts() : SequenceCounts();
 }
 
 Result<std::span<const int32_t>> Session::output(SequenceId id) const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return std::span<const int32_t>(sequence->output.tokens());
 }
 
 Result<FinishReason> Session::finishReason(SequenceId id) const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return sequence->output.finish();
 }
 
 Result<Statistics> Session::statistics(SequenceId id) const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   return sequence->statistics;
 }
 
 Result<std::span<const float>> Session::logits(SequenceId id,
                                                size_t index) const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   MTP_ASSIGN_OR_RETURN(const Sequence *sequence, impl->find(id));
   size_t count = sequence->output.tokens().size();
   if (index >= count)
@@ -160,12 +160,12 @@ Result<std::span<const float>> Session::logits(SequenceId id,
 const Statistics &Session::statistics() const { return impl->statistics(); }
 
 Statistics Session::copyStatistics() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->statistics();
 }
 
 KvUsage Session::kvUsage() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   if (!impl->parts)
     return {};
   const KvCacheManager &pages = impl->parts->memory->pages();
@@ -173,7 +173,7 @@ KvUsage Session::kvUsage() const {
 }
 
 Status Session::checkInvariants() const {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->checkInvariants();
 }
 
@@ -197,6 +197,6 @@ uint64_t Session::memoryBytes() const {
 
 Result<std::vector<Tensor>>
 Session::runFunction(std::string_view name, std::span<const Tensor> inputs) {
-  CallGate::Hold hold = impl->gate.enter();
+  FifoLock::Hold hold = impl->gate.enter();
   return impl->runFunction(name, inputs);
 }

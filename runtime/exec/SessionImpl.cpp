@@ -34,7 +34,7 @@ Session::Impl::Impl(std::shared_ptr<const Model> model,
 
 Session::Impl::~Impl() {
   if (rounds)
-    inner.lessons.leave(options.threads, rounds->lesson());
+    inner.learnedCosts.leave(options.threads, rounds->learned());
 }
 
 SessionState::SessionState(const Model::Impl &inner,
@@ -43,7 +43,7 @@ SessionState::SessionState(const Model::Impl &inner,
     : inner(inner), options(options), setup(setup), executable(executable),
       library(chooseLibrary(inner.programs, executable, options.prefillChunk,
                             options.deterministic)),
-      reuse(reuseRule(inner.artifact(), inner.programs, options.k)),
+      reuse(prefixReusePolicy(inner.artifact(), inner.programs, options.k)),
       host(inner.artifact(), executable), table(options.maxSlots),
       results(inner, executable, options),
       launch(inner.programs, host, executable, inner.envelope->vocab) {}

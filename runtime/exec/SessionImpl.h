@@ -1,6 +1,6 @@
 //===- SessionImpl.h - The inside of Session --------------------*- C++ -*-===//
 //
-// Calls come one at a time (CallGate). All functions here are for the thread
+// Calls come one at a time (FifoLock). All functions here are for the thread
 // that holds the gate. A step plans, runs and applies: passes over prompts
 // (PromptRunner), and then a launch of rounds (RoundRunner). Nothing else
 // begins before the rounds of a launch are over.
@@ -10,7 +10,7 @@
 #ifndef MTP_RUNTIME_EXEC_SESSIONIMPL_H
 #define MTP_RUNTIME_EXEC_SESSIONIMPL_H
 
-#include "runtime/exec/CallGate.h"
+#include "runtime/exec/FifoLock.h"
 #include "runtime/exec/RoundRunner.h"
 
 namespace mtp {
@@ -40,7 +40,7 @@ public:
   Status checkInvariants() const;
   const Statistics &statistics() const;
 
-  CallGate gate;
+  FifoLock gate;
   /// Holds the file that `inner` and `executable` point into.
   std::shared_ptr<const Model> model;
   const Model::Impl &inner;

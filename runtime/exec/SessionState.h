@@ -31,7 +31,7 @@ struct SessionState {
   const SessionSetup &setup;
   Executable &executable;
   LibraryChoice library;
-  ReuseRule reuse;
+  PrefixReusePolicy reuse;
   HostState host;
   std::unique_ptr<SequenceMemory> memory;
   SequenceTable table;

@@ -102,8 +102,8 @@ Status StepResults::readOutputs(const Sequence &sequence, size_t tokens,
     OutputRows given{name, {row, {}}, {}};
     // A mixed batch has outputs of the round's sequences only.
     const Port *port =
-        results.isBeside ? nullptr
-                         : model.programs.program(results.program).output(name);
+        results.isMixed ? nullptr
+                        : model.programs.program(results.program).output(name);
     uint64_t rows = !port ? 0 : isPerToken ? tokens : 1;
     uint64_t bytes = elementCount(row) * elementBytes(row.element);
     given.rows.type.shape.insert(given.rows.type.shape.begin(), rows);

@@ -27,22 +27,22 @@ inline constexpr uint32_t kGraphNodeBytes = 3 << 10;
 /// round.
 inline constexpr uint32_t kNodesOfGraph = 1, kNodesOfLoop = 3;
 
-/// Copies the records of an inbox to their targets. Takes the inbox.
+/// Copies the records of a mailbox to their targets. Takes the mailbox.
 inline constexpr std::string_view kDeliverKernel = "mtp_deliver";
 inline constexpr uint32_t kDeliverBlocks = 8, kDeliverThreads = 256;
 
-/// A write of the host. An inbox begins with the number of its records, i32.
-/// The records start at kInboxRecords, and their words follow. No two records
+/// A write of the host. A mailbox begins with the number of its records, i32.
+/// The records start at kMailboxRecords, and their words follow. No two records
 /// write the same bytes.
-struct InboxRecord {
+struct MailboxRecord {
   /// Target address on the device.
   uint64_t target;
-  /// Offset of the words from the start of the inbox, in bytes.
+  /// Offset of the words from the start of the mailbox, in bytes.
   uint32_t offset;
   /// Number of 32-bit words.
   uint32_t words;
 };
-inline constexpr uint64_t kInboxRecords = 16;
+inline constexpr uint64_t kMailboxRecords = 16;
 
 /// Counts a round and decides whether another one follows. Takes `again`, the
 /// control, the number of slots and the handle of the loop's condition.

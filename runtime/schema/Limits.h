@@ -61,7 +61,7 @@ inline constexpr uint64_t kMostSavedBytes = 1 << 16;
 inline constexpr uint32_t kMostSchedules = 64;
 /// Maximum number of params of a command with a number of active rows: the CPU
 /// copies them.
-inline constexpr uint32_t kMostLiveParams = 16;
+inline constexpr uint32_t kMostActiveParams = 16;
 /// Maximum number of threads of a step: more than any machine has processors.
 inline constexpr uint32_t kMostWorkers = 1024;
 

@@ -46,7 +46,7 @@ def words_of(growth):
             for name, points in growth[2]]
 
 
-class Growth(unittest.TestCase):
+class ScalingCurve(unittest.TestCase):
     def test_with_context_has_steps_and_the_most_drafts(self):
         # The values are given unordered and twice; other batches are left out. k = 3 has one
         # context only, as in a measurement of rows.

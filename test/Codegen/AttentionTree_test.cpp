@@ -48,8 +48,8 @@ static Rows maskedRows(const Shape &s) {
     for (uint64_t mask : masks) {
       if (below(5) == 0)
         continue;
-      bool isDead = below(9) == 0;
-      addMasked(s, rows, slot, isDead ? -1 : root,
+      bool isPadding = below(9) == 0;
+      addMasked(s, rows, slot, isPadding ? -1 : root,
                 isBlock ? masks.back() | masks[nodes / 2] : mask);
     }
   }
@@ -108,17 +108,17 @@ static void expectBitsOfChains(const Shape &s) {
 
 namespace {
 class AttentionTreeOf : public testing::TestWithParam<Shape> {};
-class AttentionTreePartsOf : public AttentionTreeOf {};
+class AttentionTreeSplitsOf : public AttentionTreeOf {};
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTreeOf, testing::ValuesIn(shapes),
                          NamedByConfig());
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTreePartsOf,
-                         testing::ValuesIn(partShapes), NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTreeSplitsOf,
+                         testing::ValuesIn(splitShapes), NamedByConfig());
 
 TEST_P(AttentionTreeOf, HasTheBitsOfChains) { expectBitsOfChains(GetParam()); }
 
-TEST_P(AttentionTreePartsOf, HasTheBitsOfChains) {
+TEST_P(AttentionTreeSplitsOf, HasTheBitsOfChains) {
   expectBitsOfChains(GetParam());
 }
 

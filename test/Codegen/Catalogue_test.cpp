@@ -91,8 +91,8 @@ const Wrong wrong[] = {
      "expected kv_heads of at least 1, got 0"},
     {"attention",
      "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 96",
-     "expected part to be a multiple of 64, got 96"},
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, split = 96",
+     "expected split to be a multiple of 64, got 96"},
     {"attention",
      "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, "
      "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 2",
@@ -105,22 +105,22 @@ const Wrong wrong[] = {
      "q_heads = 4, kv_heads = 4, dk = 4, dv = 4, page = 4, v_offset = 18, "
      "entry_width = 64, dtype = f32, scale = 1.0 : f32, cache_heads = 4",
      "expected v_offset to be a multiple of cache_heads 4, got 18"},
-    {"attention_parts",
+    {"attention_split_kv",
      "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 32, parts = "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, split = 32, splits = "
      "2, "
-     "part_stride = 96, splits = 2",
-     "expected part to be a multiple of 64, got 32"},
-    {"attention_parts",
+     "split_stride = 96, tasks_per_tile = 2",
+     "expected split to be a multiple of 64, got 32"},
+    {"attention_split_kv",
      "q_heads = 2, kv_heads = 2, dk = 4, dv = 4, page = 4, "
-     "entry_width = 64, dtype = f32, scale = 1.0 : f32, part = 64, parts = "
+     "entry_width = 64, dtype = f32, scale = 1.0 : f32, split = 64, splits = "
      "2, "
-     "part_stride = 96, splits = 0",
-     "expected splits of at least 1, got 0"},
-    {"attention_join",
-     "q_heads = 2, kv_heads = 2, dv = 17, dtype = f32, part = 64, "
-     "parts = 2, part_stride = 127",
-     "expected part_stride to be at least 128, got 127"},
+     "split_stride = 96, tasks_per_tile = 0",
+     "expected tasks_per_tile of at least 1, got 0"},
+    {"attention_combine",
+     "q_heads = 2, kv_heads = 2, dv = 17, dtype = f32, split = 64, "
+     "splits = 2, split_stride = 127",
+     "expected split_stride to be at least 128, got 127"},
     {"kv_append", "width = 8, entry_offset = 1, dtype = f32, page = 4",
      "expected entry_offset + width to be at most entry_width 8, got 9"},
     {"kv_append",

@@ -39,7 +39,7 @@ struct Case {
 const std::string attention =
     "q_heads = 4, kv_heads = 2, dk = 9, dv = 7, page = 4, entry_width = 32, "
     "v_offset = 18, dtype = bf16, slots = 3";
-const std::string parts = ", part = 64, parts = 2, part_stride = 192";
+const std::string parts = ", split = 64, splits = 2, split_stride = 192";
 const std::string append =
     "k_heads = 2, rotation = <dim = 4>, head_stride = 6, v_width = 5, k_offset "
     "= 1, "
@@ -140,10 +140,10 @@ const Case cases[] = {
     {"attention", attention + ", scale = 0.3 : f32, window = 5", {11, 3}},
     {"attention_tree", attention + ", scale = 0.3 : f32", {11, 3}},
     {"attention_tree", attention + ", scale = 0.3 : f32, window = 5", {9, 40}},
-    {"attention_parts",
-     attention + ", scale = 0.3 : f32, splits = 2" + parts,
+    {"attention_split_kv",
+     attention + ", scale = 0.3 : f32, tasks_per_tile = 2" + parts,
      {11, 40}},
-    {"attention_join",
+    {"attention_combine",
      "q_heads = 4, kv_heads = 2, dv = 7, dtype = bf16" + parts,
      {3}},
     {"moe_route",
@@ -176,7 +176,7 @@ const Case cases[] = {
     {"copy_cols",
      "width = 5, x_stride = 9, y_stride = 8, x_offset = 2, y_offset = 3",
      {3}},
-    {"take_rows", "width = 5, x_stride = 7", {6, 3}},
+    {"gather_rows", "width = 5, x_stride = 7", {6, 3}},
     {"pack_rows", "numbers = 2, masks = 1", {7, 4}},
     {"pack_rows", "", {3, 3}},
     {"pack_prompts", "numbers = 2, masks = 1", {7, 5, 7}},
@@ -185,7 +185,7 @@ const Case cases[] = {
     {"unpack_rows", "width = 1, is_numbers = true", {6, 3}},
     {"argmax", "width = 37, x_stride = 40", {3}},
     {"argmax_parts", "parts = 5", {3}},
-    {"exclude", "width = 37", {3}},
+    {"mask_tokens", "width = 37", {3}},
     {"log_sum_exp", "width = 37, x_stride = 40", {3}},
     {"entropy", "width = 37, x_stride = 40", {3}},
     {"gather_columns", "width = 37, count = 3, x_stride = 40", {3, 3}},
@@ -203,9 +203,9 @@ const Case cases[] = {
     {"mask_columns", "width = 21, slots = 2", {3}},
     {"probabilities", "width = 37, slots = 2", {6, 3}},
     {"probabilities", "width = 300, slots = 2", {1, 3}},
-    {"pick_residual", "width = 37, less = true, chosen = true", {2, 7, 3}},
-    {"pick_residual", "width = 37, chosen = true, packed = 3", {2, 7, 1}},
-    {"pick_residual", "width = 300", {3, 3, 1}},
+    {"sample_residual", "width = 37, less = true, chosen = true", {2, 7, 3}},
+    {"sample_residual", "width = 37, chosen = true, packed = 3", {2, 7, 1}},
+    {"sample_residual", "width = 300", {3, 3, 1}},
     {"sample", "vocab = 37, slots = 2", {3}},
     {"sample", "vocab = 40, parts = 3, mapped = true, slots = 2", {3}},
     {"sample_scan", "vocab = 16397, parts = 3, slots = 2", {2}},
@@ -399,8 +399,8 @@ TEST_F(ContractTest, NamesWhatIsMissing) {
             "expected slots of at least 1 for kind 'kv_move'");
   EXPECT_EQ(error("sample", "vocab = 9"),
             "expected slots of at least 1 for kind 'sample'");
-  EXPECT_EQ(error("take_rows", "width = 9223372036854775807"),
-            "the bytes of buffer 0 do not fit 64 bits for kind 'take_rows'");
+  EXPECT_EQ(error("gather_rows", "width = 9223372036854775807"),
+            "the bytes of buffer 0 do not fit 64 bits for kind 'gather_rows'");
   EXPECT_FALSE(kernelContract(BuiltinKernelAttr::get(&context, "mtp.sample")));
 }
 

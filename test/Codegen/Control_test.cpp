@@ -421,7 +421,7 @@ exec.program @p function {
       : tensor<6xi32>, tensor<1xi32> -> tensor<7xi32>
   %own = mtp.unpack %l, %places
          : tensor<7x5xf32>, tensor<6xi32> -> tensor<6x5xf32>
-  %groups = mtp.regroup %own : tensor<6x5xf32> -> tensor<3x2x5xf32>
+  %groups = mtp.reshape %own : tensor<6x5xf32> -> tensor<3x2x5xf32>
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<2x5xf32>):
     mtp.yield %x : tensor<2x5xf32>
@@ -478,7 +478,7 @@ TEST(Control, IsRefusedWhereAnIndexMayBeAnything) {
   EXPECT_EQ(controlKernelError(kernel(good)), "");
   EXPECT_EQ(controlKernelError(kernel(good, "%c0")), error);
   // A task may read elements of other tasks, but not write them.
-  std::string near = good + "  %n = exec.nearest_task %l : index\n";
+  std::string near = good + "  %n = exec.clamp_task %l : index\n";
   EXPECT_EQ(controlKernelError(kernel(near, "%n")), "");
   std::string written = kernel(near, "%n");
   written.replace(written.find("%y[%i]"), 6, "%y[%n]");

@@ -165,7 +165,7 @@ TEST(MoeRoute, TiesGoToTheLowestIndex) {
   }
 }
 
-TEST(MoePlan, SortsLivePairsByExpert) {
+TEST(MoePlan, SortsActivePairsByExpert) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "moe_plan", "experts = 6, top_k = 2");
@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(Added, MoeCombineOf,
                                          Added{true, true}),
                          NamedByConfig());
 
-TEST_P(MoeCombineOf, AddsInOrderAndSkipsDeadRows) {
+TEST_P(MoeCombineOf, AddsInOrderAndSkipsPaddingRows) {
   const int rows = 5, width = 27, topK = 3;
   auto [residual, shared] = GetParam();
   for (const auto &[name, target] : allTargets()) {

@@ -49,7 +49,7 @@ static void expectPacked(const Kernel &kernel, const Ints &positions,
   EXPECT_EQ(count.values(), Ints{live});
 }
 
-TEST(PackRows, PutsRowsThatLiveInFront) {
+TEST(PackRows, PutsActiveRowsInFront) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
     Kernel kernel(target, "pack_rows", "numbers = 1, masks = 1");

@@ -18,10 +18,10 @@ using mlir::exec::PreparedRows;
 
 static const std::string kNorm = "norm = true, eps = 1.0e-5 : f32, offset = 1";
 
-static TestTarget simulator(bool takesLive = false) {
+static TestTarget simulator(bool takesActive = false) {
   TestTarget target;
   target.isGpu = true;
-  target.takesLive = takesLive;
+  target.takesActive = takesActive;
   return target;
 }
 
@@ -61,7 +61,7 @@ static Bytes runKernel(Kernel &kernel, const std::vector<Bytes> &inputs,
   if (live < 0)
     kernel.run(pointers, {rows});
   else
-    kernel.runLive(pointers, {rows}, live);
+    kernel.runActive(pointers, {rows}, live);
   Bytes all;
   for (size_t i = inputs.size(); i < buffers.size(); ++i) {
     Bytes result = buffers[i]->values();
@@ -221,13 +221,13 @@ protected:
   }
   /// Compares the output of the product that prepares its rows with the output
   /// of the other one, for `rows` rows or `live` active rows.
-  void compare(bool takesLive, int rows, int live);
+  void compare(bool takesActive, int rows, int live);
 };
 } // namespace
 
-void PreparedProduct::compare(bool takesLive, int rows, int live) {
+void PreparedProduct::compare(bool takesActive, int rows, int live) {
   const Product &c = GetParam();
-  TestTarget target = simulator(takesLive);
+  TestTarget target = simulator(takesActive);
   Kernel whole(target, c.kind, c.whole());
   Kernel prepare(target, "prepare_rows", c.rows());
   Kernel product(target, c.kind, c.base() + ", prepared = true");
@@ -275,11 +275,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(PreparedProduct, HasTheSameBits) {
   for (int rows : {1, 2, 7, 8, 9, 16, 17, 31, 32, 33, 45}) {
     SCOPED_TRACE(rows);
-    compare(/*takesLive=*/false, rows, -1);
+    compare(/*takesActive=*/false, rows, -1);
   }
 }
 
-TEST_P(PreparedProduct, HasThemOfRowsThatLive) {
+TEST_P(PreparedProduct, HasThemOfActiveRows) {
   for (auto [rows, live] : {std::pair(7, 3),
                             {16, 9},
                             {19, 0},
@@ -288,6 +288,6 @@ TEST_P(PreparedProduct, HasThemOfRowsThatLive) {
                             {45, 33},
                             {40, 40}}) {
     SCOPED_TRACE(std::to_string(live) + " of " + std::to_string(rows));
-    compare(/*takesLive=*/true, rows, live);
+    compare(/*takesActive=*/true, rows, live);
   }
 }

@@ -28,12 +28,12 @@ static size_t count(const std::string &text, const std::string &what) {
 /// of squares, a bias, the residual, and row numbers.
 static std::string expectPieces(const std::string &kind,
                                 const std::string &config, size_t words,
-                                bool takesLive) {
-  SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
+                                bool takesActive) {
+  SCOPED_TRACE(kind + ": " + config + (takesActive ? ", live" : ""));
   AssembledKernel kernel =
-      assembleKernel(kind, config + ", fragments = true", takesLive);
+      assembleKernel(kind, config + ", fragments = true", takesActive);
   // Each form has two more loads for the number of active rows.
-  EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesLive);
+  EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesActive);
   EXPECT_GE(count(kernel.ptx, "ld.global.v4.b32"), 6u);
   expectHalfOfProcessor(kernel);
   return kernel.absence;
@@ -43,8 +43,8 @@ TEST(ProductPtx, LoadsRowsInPieces) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config,
                    size_t words) {
-    for (bool takesLive : {false, true})
-      absence = expectPieces(kind, config, words, takesLive);
+    for (bool takesActive : {false, true})
+      absence = expectPieces(kind, config, words, takesActive);
   };
   const std::string norm = ", norm = true, eps = 1.0e-5 : f32";
   for (const std::string format :
@@ -82,11 +82,11 @@ TEST(ProductPtx, LoadsPreparedRows) {
   std::string absence;
   auto check = [&](const std::string &kind, const std::string &config,
                    size_t words) {
-    for (bool takesLive : {false, true}) {
-      SCOPED_TRACE(kind + ": " + config + (takesLive ? ", live" : ""));
+    for (bool takesActive : {false, true}) {
+      SCOPED_TRACE(kind + ": " + config + (takesActive ? ", live" : ""));
       AssembledKernel kernel = assembleKernel(
-          kind, config + ", fragments = true, prepared = true", takesLive);
-      EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesLive);
+          kind, config + ", fragments = true, prepared = true", takesActive);
+      EXPECT_LE(count(kernel.ptx, "ld.global.b32"), words + 6 * takesActive);
       bool isShort = config.find("group = 32") != std::string::npos;
       EXPECT_GE(
           count(kernel.ptx, isShort ? "ld.global.v2.b32" : "ld.global.v4.b32"),

@@ -202,10 +202,10 @@ void expectSchedule(uint32_t seed, const Runner &runner) {
     Floats got = runner.run(dispatch);
     for (size_t r = 0; r < dispatch.slots.size(); ++r) {
       int token = dispatch.tokens[r];
-      bool isDead = dispatch.positions[r] < 0;
-      for (int i = 0; isDead && i < runner.width; ++i)
-        ASSERT_EQ(got[r * size_t(runner.width) + i], 0) << "dead row " << r;
-      if (isDead || token >= kTokens)
+      bool isPadding = dispatch.positions[r] < 0;
+      for (int i = 0; isPadding && i < runner.width; ++i)
+        ASSERT_EQ(got[r * size_t(runner.width) + i], 0) << "padding row " << r;
+      if (isPadding || token >= kTokens)
         continue;
       for (int i = 0; i < runner.width; ++i)
         ASSERT_EQ(got[r * size_t(runner.width) + i],

@@ -285,7 +285,7 @@ class KvAppendOf : public testing::TestWithParam<bool> {};
 
 INSTANTIATE_TEST_SUITE_P(Formats, KvAppendOf, testing::Bool(), nameOfFloat);
 
-TEST_P(KvAppendOf, WritesLiveRowsOnly) {
+TEST_P(KvAppendOf, WritesActiveRowsOnly) {
   bool bf16 = GetParam();
   forTargets([&](const TestTarget &target) {
     const int width = 17, page = 8, entry = 50, maxPages = 3, pages = 7;
@@ -389,7 +389,7 @@ TEST(Elementwise, AddConcatCopyTake) {
            "width = 20, x_stride = 33, x_offset = 13, y_stride = 30, "
            "y_offset = 10")
         .run({a.data(), columns.data()}, {rows}, Split::Random);
-    Kernel(target, "take_rows", "width = 33")
+    Kernel(target, "gather_rows", "width = 33")
         .run({a.data(), index.data(), taken.data()}, {3, rows}, Split::Random);
     for (int r = 0; r < rows; ++r) {
       for (int i = 0; i < width; ++i)

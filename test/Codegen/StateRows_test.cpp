@@ -172,7 +172,7 @@ TEST_P(ConcatRowsOf, PutsTheRowsOfASlotTogether) {
 TEST(Exclude, TakesOneTokenOfARowOut) {
   forTargets([](const TestTarget &target) {
     const int vocab = 37;
-    Kernel kernel(target, "exclude", "width = 37");
+    Kernel kernel(target, "mask_tokens", "width = 37");
     Ints tokens{0, 36, 20, -1, 37, INT32_MIN, INT32_MAX};
     const int rows = tokens.size();
     Floats x = randomFloats(rows * vocab, 1);

@@ -438,7 +438,7 @@ static Floats randomDistributions(int rows, int width, uint32_t seed) {
 namespace {
 /// A width, and whether a distribution is subtracted.
 using Residual = std::tuple<int, bool>;
-class PickResidualOf : public testing::TestWithParam<Residual> {};
+class SampleResidualOf : public testing::TestWithParam<Residual> {};
 } // namespace
 
 static std::string
@@ -447,17 +447,17 @@ nameOfResidual(const testing::TestParamInfo<Residual> &info) {
   return std::to_string(width) + (less ? "_less" : "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, PickResidualOf,
+INSTANTIATE_TEST_SUITE_P(Widths, SampleResidualOf,
                          testing::Combine(testing::Values(1, 2, 37, 256, 1031),
                                           testing::Bool()),
                          nameOfResidual);
 
-TEST_P(PickResidualOf, IsThatOfExactSums) {
+TEST_P(SampleResidualOf, IsThatOfExactSums) {
   auto [width, less] = GetParam();
   const Floats uniforms{0, 0.25f, 0.5f, 1 - 0x1p-24f, 0.75f, 0x1p-24f, 0.9f};
   const int picks = uniforms.size();
   forTargets([&](const TestTarget &target) {
-    Kernel kernel(target, "pick_residual",
+    Kernel kernel(target, "sample_residual",
                   widthOf(width) + (less ? ", less = true" : ""));
     Floats p = randomDistributions(picks, width, 1);
     Floats q = randomDistributions(picks, width, 2);
@@ -485,10 +485,10 @@ TEST_P(PickResidualOf, IsThatOfExactSums) {
   });
 }
 
-TEST(PickResidual, ChoosesARowOfItsGroup) {
+TEST(SampleResidual, ChoosesARowOfItsGroup) {
   forTargets([](const TestTarget &target) {
     const int width = 37, picks = 5, rowsOfP = 3, rowsOfQ = 2;
-    Kernel kernel(target, "pick_residual",
+    Kernel kernel(target, "sample_residual",
                   "width = 37, less = true, chosen = true");
     Floats p = randomDistributions(picks * rowsOfP, width, 1);
     Floats q = randomDistributions(picks * rowsOfQ, width, 2);
@@ -509,10 +509,10 @@ TEST(PickResidual, ChoosesARowOfItsGroup) {
 }
 
 // The rows of p are packed in any order.
-TEST(PickResidual, ReadsPackedRowsByTheirPlaces) {
+TEST(SampleResidual, ReadsPackedRowsByTheirPlaces) {
   forTargets([](const TestTarget &target) {
     const int width = 37, picks = 5, each = 3, rowsOfP = 9, rowsOfQ = 2;
-    Kernel kernel(target, "pick_residual",
+    Kernel kernel(target, "sample_residual",
                   "width = 37, less = true, chosen = true, packed = 3");
     Floats p = randomDistributions(rowsOfP, width, 1);
     Floats q = randomDistributions(picks * rowsOfQ, width, 2);

@@ -36,23 +36,25 @@ TEST_P(AttentionOfModel, AgreesWithTheCpu) {
                   size_t(kernel.number("dv")), kRounding);
 }
 
-WHOLE_MODELS(AttentionPartsOfModel, kernelsOfWholeModels("attention_parts"));
+WHOLE_MODELS(AttentionSplitKvOfModel,
+             kernelsOfWholeModels("attention_split_kv"));
 
 /// Returns true if `join` joins the parts of `parts`.
 static bool isJoinOf(const ModelKernel &join, const ModelKernel &parts) {
   return join.number("dv") == parts.number("dv") &&
-         join.number("part_stride") == parts.number("part_stride");
+         join.number("split_stride") == parts.number("split_stride");
 }
 
-TEST_P(AttentionPartsOfModel, HaveTheBitsOfAttention) {
-  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
+TEST_P(AttentionSplitKvOfModel, HaveTheBitsOfAttention) {
+  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_combine");
   auto join = std::ranges::find_if(
       joins, [&](const ModelKernel &join) { return isJoinOf(join, kernel); });
   ASSERT_NE(join, joins.end());
-  ModelKernel whole{"attention",
-                    kernel.without({"parts", "part_stride", "splits"}) +
-                        ", y_stride = " + join->values.at("y_stride"),
-                    kernel.values};
+  ModelKernel whole{
+      "attention",
+      kernel.without({"splits", "split_stride", "tasks_per_tile"}) +
+          ", y_stride = " + join->values.at("y_stride"),
+      kernel.values};
   std::vector<Buffer> want =
       Problem(whole, attentionRoles, attentionParams)
           .run(Kernel(gpu(), whole.kind, whole.keys), true);
@@ -67,8 +69,8 @@ TEST_P(AttentionPartsOfModel, HaveTheBitsOfAttention) {
 }
 
 TEST(WholeModels, EveryJoinHasItsParts) {
-  std::vector<ModelKernel> parts = kernelsOfWholeModels("attention_parts");
-  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_join");
+  std::vector<ModelKernel> parts = kernelsOfWholeModels("attention_split_kv");
+  std::vector<ModelKernel> joins = kernelsOfWholeModels("attention_combine");
   EXPECT_EQ(joins.size(), parts.size());
   for (const ModelKernel &join : joins)
     EXPECT_EQ(std::ranges::count_if(parts,
@@ -117,7 +119,7 @@ static std::vector<RowKind> rowKinds() {
        {8, maxPages}},
       {"round_rows", {Rows, State}, {8}},
       {"swiglu", {Rows, Rows, Values}, {8}},
-      {"take_rows", {Rows, Indices, Values}, {3, 8}},
+      {"gather_rows", {Rows, Indices, Values}, {3, 8}},
       {"unpack_rows", {Rows, Indices, Values}, {3, 8}},
       {"write_state", {Rows, Slots, State}, {4, 3}},
       {"write_state_at", {Rows, Indices, Slots, State}, {4, 3, 8}},
@@ -144,9 +146,9 @@ TEST_P(RowsOfModel, AgreeWithTheCpu) {
 }
 
 TEST(WholeModels, HaveNoOtherKinds) {
-  std::set<std::string> known{"attention", "attention_join", "attention_parts",
-                              "head_linear", "linear", "linear_argmax",
-                              "moe_down", "moe_gate_up",
+  std::set<std::string> known{"attention", "attention_combine",
+                              "attention_split_kv", "head_linear", "linear",
+                              "linear_argmax", "moe_down", "moe_gate_up",
                               // Covered by tests other than the row tests.
                               "prepare_rows",
                               // In Sample_test.cpp.

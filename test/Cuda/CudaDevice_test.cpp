@@ -102,7 +102,7 @@ TEST_F(CudaDeviceTest, ReadsFindWhatWasWritten) {
   const int32_t all[] = {1, 2, 3}, one = 9;
   write(0, all, 12);
   EXPECT_EQ(read(*executable, count), (std::vector<int32_t>{1, 2, 3}));
-  // All words a second time, and a part of the words in the inbox.
+  // All words a second time, and a part of the words in the mailbox.
   write(0, all + 1, 4);
   write(0, all, 12);
   write(4, &one, 4);
@@ -146,8 +146,8 @@ TEST_F(CudaDeviceTest, ReadsAllWithOneWait) {
   EXPECT_EQ(read(*executable, count), counts);
 }
 
-// A write that is larger than the inbox does not wait if it covers none of the
-// inbox's words.
+// A write that is larger than the mailbox does not wait if it covers none of
+// the mailbox's words.
 TEST_F(CudaDeviceTest, LargeWritesWaitForNoOthers) {
   constexpr uint64_t kWords = (5 << 20) / 4;
   auto waits = simulatorFunction<uint64_t (*)()>("mtp_sim_waits");
@@ -243,7 +243,7 @@ TEST_F(CudaDeviceTest, ExecutablesShareWeights) {
             std::vector<int32_t>(kSlots, 0))
       << "states are an executable's own";
   EXPECT_EQ(first->memoryBytes(), second->memoryBytes());
-  EXPECT_GT(first->hostBytes(), 1u << 20) << "the inbox";
+  EXPECT_GT(first->hostBytes(), 1u << 20) << "the mailbox";
   first.reset();
   EXPECT_EQ(unused(), atFirst - byFirst) << "the weights stay";
   writeTable(*second, *file);
@@ -392,7 +392,7 @@ TEST_F(CudaDeviceTest, RefusesImages) {
             "NotFound: the GPU's image has no kernel 'mtp_none'");
   // Code whose arguments differ from its table.
   a = makeGpuModel();
-  a.kernels[0].launch->takesLive = true;
+  a.kernels[0].launch->takesActive = true;
   EXPECT_EQ(loadMessage(a),
             "FailedPrecondition: kernel 'mtp_count': expected code that takes "
             "3 arguments (1 buffers, how many rows live, 1 params), got 2");
@@ -478,7 +478,7 @@ TEST_F(CudaDeviceTest, BenchProfilesAGpu) {
   std::string trace = writeFile("profile.json", {});
   std::string said = runTool(path +
                                  " --measure decode --context 4 --turns 2 "
-                                 "--rounds 3 --no-progress --profile " +
+                                 "--rounds 3 --no-progress --trace " +
                                  trace,
                              MTP_BENCH_TOOL);
   std::ostringstream text;

@@ -1,7 +1,7 @@
 //===- CudaRounds_test.cpp - Several rounds per launch on a GPU -----------===//
 
 #include "DeviceFixture.h"
-#include "runtime/device/cuda/Inbox.h"
+#include "runtime/device/cuda/DeviceMailbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
 #include "runtime/device/cuda/RoundLoop.h"
 #include "runtime/schema/DeviceLoop.h"
@@ -235,24 +235,24 @@ TEST_F(CudaRoundsTest, NeedAProgramThatSaysWhetherToGoOn) {
 TEST_F(CudaRoundsTest, AnInboxTakesWhatFits) {
   auto context = CudaContext::open(MTP_CUDASIM);
   ASSERT_TRUE(context.isOk());
-  auto inbox = Inbox::create(*context, nullptr);
-  ASSERT_TRUE(inbox.isOk()) << inbox.status().toString();
+  auto mailbox = DeviceMailbox::create(*context, nullptr);
+  ASSERT_TRUE(mailbox.isOk()) << mailbox.status().toString();
   std::vector<uint8_t> bytes(2 << 20);
-  EXPECT_TRUE(inbox->isEmpty());
-  EXPECT_TRUE(inbox->add(0x1000, bytes.data(), 64));
-  EXPECT_TRUE(inbox->add(0x1040, bytes.data(), 64));
-  EXPECT_TRUE(inbox->add(0xff0, bytes.data(), 16));
-  EXPECT_TRUE(inbox->add(0x1000, bytes.data(), 64)) << "the same again";
-  EXPECT_FALSE(inbox->add(0x1000, bytes.data(), 32));
-  EXPECT_FALSE(inbox->add(0x1020, bytes.data(), 64)) << "in two records";
-  EXPECT_FALSE(inbox->add(0xfe0, bytes.data(), 64));
-  EXPECT_FALSE(inbox->add(0x2000, bytes.data(), 6));
-  EXPECT_FALSE(inbox->add(0x2002, bytes.data(), 4));
-  EXPECT_FALSE(inbox->add(0x2000, bytes.data(), 2 << 20));
-  inbox->clear();
-  EXPECT_TRUE(inbox->isEmpty());
+  EXPECT_TRUE(mailbox->isEmpty());
+  EXPECT_TRUE(mailbox->add(0x1000, bytes.data(), 64));
+  EXPECT_TRUE(mailbox->add(0x1040, bytes.data(), 64));
+  EXPECT_TRUE(mailbox->add(0xff0, bytes.data(), 16));
+  EXPECT_TRUE(mailbox->add(0x1000, bytes.data(), 64)) << "the same again";
+  EXPECT_FALSE(mailbox->add(0x1000, bytes.data(), 32));
+  EXPECT_FALSE(mailbox->add(0x1020, bytes.data(), 64)) << "in two records";
+  EXPECT_FALSE(mailbox->add(0xfe0, bytes.data(), 64));
+  EXPECT_FALSE(mailbox->add(0x2000, bytes.data(), 6));
+  EXPECT_FALSE(mailbox->add(0x2002, bytes.data(), 4));
+  EXPECT_FALSE(mailbox->add(0x2000, bytes.data(), 2 << 20));
+  mailbox->clear();
+  EXPECT_TRUE(mailbox->isEmpty());
   size_t records = 0;
-  while (inbox->add(0x10000 + 8 * records, bytes.data(), 4))
+  while (mailbox->add(0x10000 + 8 * records, bytes.data(), 4))
     ++records;
   EXPECT_EQ(records, 4096u);
 }

@@ -99,7 +99,7 @@ TEST_P(Trimmed, RowsChangeNoTokenOfManyRounds) {
       Outcome run = generate(model, options, all, LogitsMode::None);
       expectSame(run, expected, options);
       preempted += run.statistics.preemptions;
-      beside += run.statistics.besideTokens;
+      beside += run.statistics.mixedTokens;
       // Statistics count the active rows, and the drafts that could be
       // accepted.
       const Statistics &s = run.statistics;
@@ -130,7 +130,7 @@ TEST_P(Trimmed, EveryRequestsOwnKChangesNoToken) {
 
 // A sequence has the same rows for any tokens of other sequences.
 TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
-  auto statisticsBeside = [&](uint32_t text, float temperature) {
+  auto mixedStatistics = [&](uint32_t text, float temperature) {
     uint32_t slots = isCpu() ? envelope.maxBatch : 4, tokens = isCpu() ? 12 : 6;
     SessionOptions options = single(envelope.maxK, slots);
     options.roundsPerLaunch = 4;
@@ -146,8 +146,8 @@ TEST_P(Trimmed, RowsDependOnNoOthersTokens) {
       EXPECT_TRUE((*session)->step().isOk());
     return *(*session)->statistics(first);
   };
-  Statistics one = statisticsBeside(/*text=*/100, 0.0f);
-  Statistics other = statisticsBeside(/*text=*/200, 1.5f);
+  Statistics one = mixedStatistics(/*text=*/100, 0.0f);
+  Statistics other = mixedStatistics(/*text=*/200, 1.5f);
   EXPECT_EQ(one.rounds, other.rounds);
   EXPECT_EQ(one.drafted, other.drafted);
   EXPECT_EQ(one.accepted, other.accepted);

@@ -74,15 +74,15 @@ struct DraftOrders {
   std::optional<uint32_t> k;
   /// Up to where its drafters are valid in the next round, by k, whatever they
   /// have seen; empty: as they are.
-  std::vector<uint64_t> draftedTo;
+  std::vector<uint64_t> drafterValidUpTo;
   /// Its drafters before the last round, and before the first round since this
   /// was reset.
   DrafterProgress last;
   std::optional<DrafterProgress> first;
 
   void apply(uint32_t &limit, DrafterProgress &drafters) {
-    if (!draftedTo.empty())
-      drafters.draftedTo = std::exchange(draftedTo, {});
+    if (!drafterValidUpTo.empty())
+      drafters.drafterValidUpTo = std::exchange(drafterValidUpTo, {});
     last = drafters;
     if (!first)
       first = drafters;
@@ -102,7 +102,7 @@ struct Pause {
   bool isPreempted = false;
   uint32_t text = 31;
   /// Positions up to which drafters are valid then, by k.
-  std::vector<uint64_t> draftedTo = {};
+  std::vector<uint64_t> drafterValidUpTo = {};
 };
 
 class CatchUp : public OnDeviceTest {
@@ -147,8 +147,8 @@ protected:
     std::vector<Watch::Round> rounds;
     std::vector<int32_t> tokens;
     uint64_t caughtUp = 0;
-    bool isTorn = false;
-    std::vector<uint64_t> draftedTo;
+    bool hasDrafterGap = false;
+    std::vector<uint64_t> drafterValidUpTo;
     uint64_t skipped = 0;
     /// Over all rounds after the pause.
     double tokensPerRound = 0;
@@ -209,7 +209,7 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
   if (pause.isPreempted)
     EXPECT_TRUE(on.session->pause(id).isOk() && on.session->resume(id).isOk());
   DraftOrders &orders = (*on.orders)[id];
-  orders.draftedTo = pause.draftedTo;
+  orders.drafterValidUpTo = pause.drafterValidUpTo;
   orders.first.reset();
   setK(envelope.maxK);
   on.watch->rounds.clear();
@@ -225,8 +225,8 @@ CatchUp::Seen CatchUp::run(const Pause &pause, float temperature) const {
   seen.tokensPerRound =
       double(seen.tokens.size() - paused) / double(seen.rounds.size());
   seen.caughtUp = on.session->statistics(id)->caughtUpTokens;
-  seen.draftedTo = orders.first->draftedTo;
-  seen.isTorn = orders.last.isTorn;
+  seen.drafterValidUpTo = orders.first->drafterValidUpTo;
+  seen.hasDrafterGap = orders.last.hasDrafterGap;
   seen.skipped = orders.last.places.empty() ? 0 : orders.last.places[0].skipped;
   return seen;
 }
@@ -245,7 +245,7 @@ TEST_P(CatchUp, DraftsAreThoseOfNoPause) {
           EXPECT_EQ(seen.rounds, expected.rounds);
           EXPECT_EQ(seen.tokens, expected.tokens);
           EXPECT_GE(seen.caughtUp, gap);
-          EXPECT_FALSE(seen.isTorn);
+          EXPECT_FALSE(seen.hasDrafterGap);
         }
       }
 }
@@ -258,7 +258,7 @@ TEST_P(CatchUp, DraftsAreThoseOfNoPauseBehindFewerDrafts) {
     Seen seen = run({6, gap, 1, Company::None}, 0.0f);
     EXPECT_EQ(seen.rounds, expected.rounds);
     EXPECT_EQ(seen.tokens, expected.tokens);
-    EXPECT_FALSE(seen.isTorn);
+    EXPECT_FALSE(seen.hasDrafterGap);
   }
 }
 
@@ -276,7 +276,7 @@ TEST_P(CatchUp, LongPausesChangeNoToken) {
     EXPECT_LE(seen.caughtUp, gap + envelope.maxK);
     // The last accepted drafts have additional room.
     if (gap > leastReach() + envelope.maxK)
-      EXPECT_TRUE(seen.isTorn);
+      EXPECT_TRUE(seen.hasDrafterGap);
   }
 }
 
@@ -390,11 +390,11 @@ TEST_P(Gaps, DraftsFollowFromWhatIsAround) {
   for (float temperature : {0.0f, 0.8f}) {
     Pause pause{6, tornGap(), 0, Company::None};
     Seen seen = run(pause, temperature);
-    EXPECT_TRUE(seen.isTorn);
+    EXPECT_TRUE(seen.hasDrafterGap);
     EXPECT_GT(seen.skipped, 0u);
     // These drafters have all entries, and drop the entries of the gap.
     pause.company = Company::Drafts;
-    pause.draftedTo = seen.draftedTo;
+    pause.drafterValidUpTo = seen.drafterValidUpTo;
     Seen expected = run(pause, temperature);
     EXPECT_EQ(seen.skipped, expected.skipped);
     EXPECT_EQ(seen.rounds, expected.rounds);

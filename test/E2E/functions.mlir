@@ -66,7 +66,7 @@ func.func @argmax(%x: tensor<4x3xf32>) -> tensor<4xi32> {
 
 // RUN: mtp-run %t/m.bin --function=@take --input="3x2xf32=[[1,2],[3,4],[5,6]]" --input="2xi32=[2,0]" --expected-output="2x2xf32=[[5,6],[1,2]]"
 func.func @take(%x: tensor<3x2xf32>, %index: tensor<2xi32>) -> tensor<2x2xf32> {
-  %y = mtp.take_rows %x, %index : tensor<3x2xf32>, tensor<2xi32> -> tensor<2x2xf32>
+  %y = mtp.gather_rows %x, %index : tensor<3x2xf32>, tensor<2xi32> -> tensor<2x2xf32>
   return %y : tensor<2x2xf32>
 }
 

@@ -290,16 +290,16 @@ TEST_P(LibraryBeside, OnlyThePlansRowsMix) {
   };
   Outcome expected = talk(true, false), run = talk(false, false);
   expectSame(run, expected, single(envelope.maxK, envelope.maxBatch));
-  EXPECT_EQ(expected.statistics.besideTokens, 0u);
+  EXPECT_EQ(expected.statistics.mixedTokens, 0u);
   EXPECT_EQ(run.statistics.libraryTokens, 64u);
-  EXPECT_GE(run.statistics.besideTokens, 2u);
-  EXPECT_LE(run.statistics.besideTokens, 2u + 20);
+  EXPECT_GE(run.statistics.mixedTokens, 2u);
+  EXPECT_LE(run.statistics.mixedTokens, 2u + 20);
   // Either kernels compute the whole prompt, or no part of it. Its bits equal a
   // prompt that only kernels compute.
   Outcome plain = talk(true, true), mixed = talk(false, true);
   expectSame(mixed, plain, single(envelope.maxK, envelope.maxBatch));
   EXPECT_EQ(mixed.statistics.libraryTokens, 0u);
-  EXPECT_GE(mixed.statistics.besideTokens, 66u);
+  EXPECT_GE(mixed.statistics.mixedTokens, 66u);
   if (!isKit())
     EXPECT_FALSE(bitEqual(run.sequences[1].logits, mixed.sequences[1].logits));
 }

@@ -88,7 +88,7 @@ public:
   std::vector<std::vector<Shape>> rounds;
   uint64_t packedRows = 0;
   /// Active rows among all packed rows, including the drafter's.
-  uint64_t livePacked = 0;
+  uint64_t activePacked = 0;
 
 private:
   void install(gpusim::KernelHook hook) {
@@ -124,7 +124,7 @@ std::vector<T> valuesAt(uint64_t address, size_t count) {
 void RowCounter::addPacked(const schema::Kernel &kernel, const KernelRun &run) {
   uint64_t rows = run.argument(kernel.buffers());
   auto positions = valuesAt<int32_t>(run.argument(0), rows);
-  livePacked += uint64_t(
+  activePacked += uint64_t(
       std::ranges::count_if(positions, [](int32_t at) { return at >= 0; }));
   if (!seesWindows || rows % rowsOfSlot)
     return; // A program with fewer drafts.
@@ -215,7 +215,7 @@ static Request requestOf(uint32_t index, uint32_t prompt, uint32_t vocab,
 
 // In one launch, one slot drafts a chain, one a star, one nothing, and each
 // slot another shape in other rounds.
-TEST(LiveRows, AreWhatKernelsCompute) {
+TEST(ActiveRows, AreWhatKernelsCompute) {
   auto gpu = loadArtifact("topology", DeviceKind::Cuda);
   auto cpu = loadArtifact("topology", DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
@@ -260,7 +260,7 @@ TEST(LiveRows, AreWhatKernelsCompute) {
 
 // A rule in code also computes only active rows of logits. Slots end during a
 // launch.
-TEST(LiveRows, OfRulesInCodeAreWhatKernelsCompute) {
+TEST(ActiveRows, OfRulesInCodeAreWhatKernelsCompute) {
   auto gpu = loadArtifact("typical.mixed", DeviceKind::Cuda);
   auto cpu = loadArtifact("typical.mixed", DeviceKind::Cpu);
   ASSERT_TRUE(gpu && cpu);
@@ -292,7 +292,7 @@ TEST(LiveRows, OfRulesInCodeAreWhatKernelsCompute) {
 }
 
 // After a slot's drafts end, nothing is drafted or verified for it.
-TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
+TEST(ActiveRows, OfDraftsThatEndAreNotComputed) {
   auto gpu = loadArtifact("dsv3-chain-mtp2.suresim", DeviceKind::Cuda);
   ASSERT_TRUE(gpu);
   EnvelopeInfo envelope = *gpu->envelope();
@@ -316,7 +316,7 @@ TEST(LiveRows, OfDraftsThatEndAreNotComputed) {
       expected -= drafted;
     for (size_t d = 0; d + 1 < s.drafted.size(); ++d)
       expected += s.drafted[d];
-    EXPECT_EQ(counter.livePacked, expected);
+    EXPECT_EQ(counter.activePacked, expected);
     EXPECT_LT(s.drafted.back(), s.drafted.front());
     EXPECT_GT(s.drafted.back(), 0u);
     none += counter.callsByRows[0];
@@ -331,7 +331,7 @@ struct Computed {
       : rounds(session.statistics().rounds),
         rows(session.statistics().roundRows) {
     for (SequenceId id : ids)
-      beside.push_back(session.statistics(id)->besideTokens);
+      beside.push_back(session.statistics(id)->mixedTokens);
   }
 
   uint64_t rounds, rows;
@@ -362,7 +362,7 @@ static void expectRows(const RowCounter &counter, const Computed &before,
 
 // Mixed batches: each kernel computes the active rows of rounds and prompts,
 // and nothing else.
-TEST(LiveRows, OfPromptsAreComputedBesideThoseOfRounds) {
+TEST(ActiveRows, OfPromptsAreComputedBesideThoseOfRounds) {
   for (const char *artifact :
        {"dsv3-chain-mtp2.mixedsim", "mimo-tree.mixedsim"}) {
     SCOPED_TRACE(artifact);

@@ -78,7 +78,7 @@ TEST_P(MixedMethods, ChangeNoToken) {
       Outcome outcome = run(options, all, LogitsMode::None);
       expectSame(outcome, expected, options);
       preemptions += outcome.statistics.preemptions;
-      beside += outcome.statistics.besideTokens;
+      beside += outcome.statistics.mixedTokens;
       cached += outcome.statistics.cachedTokens;
     }
   }
@@ -108,7 +108,7 @@ TEST_P(MixedRules, ChangeNoToken) {
       Outcome outcome = run(options, all, LogitsMode::None);
       expectSame(outcome, expected, options);
       preemptions += outcome.statistics.preemptions;
-      beside += outcome.statistics.besideTokens;
+      beside += outcome.statistics.mixedTokens;
     }
   }
   EXPECT_GT(preemptions, 0u);

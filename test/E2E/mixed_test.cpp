@@ -10,7 +10,7 @@
 #include "harness/MixedTest.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/schema/PromptWords.h"
+#include "runtime/schema/PromptLayout.h"
 #include "test/Runtime/support/ForwardingExecutable.h"
 #include "test/Runtime/support/OpenSession.h"
 
@@ -41,11 +41,10 @@ TEST_P(MixedBits, AreTheSame) {
         Outcome outcome = run(mixed, all);
         expectLikeApart(outcome, run(apart, all), mixed);
         // With one slot no prompt waits while a sequence runs.
-        EXPECT_EQ(outcome.statistics.besideTokens > 0, slots > 1);
+        EXPECT_EQ(outcome.statistics.mixedTokens > 0, slots > 1);
         // Running sequences continue while prompts are read.
         if (slots == envelope.maxBatch)
-          EXPECT_GT(outcome.statistics.besideTokens,
-                    isSimulated() ? 60u : 100u);
+          EXPECT_GT(outcome.statistics.mixedTokens, isSimulated() ? 60u : 100u);
       }
   }
 }
@@ -64,7 +63,7 @@ TEST_P(Mixed, ChunksAndLaunchesChangeNoToken) {
   mixed.roundsPerLaunch = 2;
   Outcome outcome = run(mixed, all, LogitsMode::None);
   expectSame(outcome, run(apart, all, LogitsMode::None), mixed);
-  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+  EXPECT_GT(outcome.statistics.mixedTokens, 0u);
 }
 
 // Short prompts that arrive together end in one round.
@@ -123,7 +122,7 @@ TEST_P(MixedHosts, ThreePromptsTakeTheProgramOfFour) {
     for (size_t i = 1; i < all.size(); ++i)
       ids.push_back(*session->add(all[i]));
     ASSERT_TRUE(session->step().isOk());
-    EXPECT_EQ(session->statistics().besideTokens, slots == 4 ? 4u : 8u);
+    EXPECT_EQ(session->statistics().mixedTokens, slots == 4 ? 4u : 8u);
     finishLike(*session, ids, expected.sequences, strCat(slots, " slots"));
   }
 }
@@ -143,7 +142,7 @@ TEST_P(MixedHosts, ThreePromptsShareAPass) {
     ASSERT_TRUE(session->step().isOk());
     // Sequences that have begun run a round after the pass. The third prompt
     // shares it if it was not in the pass.
-    EXPECT_EQ(session->statistics().besideTokens, slots == 3 ? 5u : 0u);
+    EXPECT_EQ(session->statistics().mixedTokens, slots == 3 ? 5u : 0u);
     finishLike(*session, ids, expected.sequences, strCat(slots, " slots"));
   }
 }
@@ -165,9 +164,9 @@ TEST_P(MixedHosts, NoPromptWaitsForAHost) {
     request.seesDrafts = true;
   Outcome each = run(mixed, all);
   expectSame(each, expected, mixed);
-  EXPECT_EQ(each.statistics.besideTokens, 0u);
-  EXPECT_LT(each.statistics.besideTokens, one.statistics.besideTokens);
-  EXPECT_LT(one.statistics.besideTokens, none.statistics.besideTokens);
+  EXPECT_EQ(each.statistics.mixedTokens, 0u);
+  EXPECT_LT(each.statistics.mixedTokens, one.statistics.mixedTokens);
+  EXPECT_LT(one.statistics.mixedTokens, none.statistics.mixedTokens);
 }
 
 // A prompt of 41 tokens does not fit into a round. Each request has its own k.
@@ -184,7 +183,7 @@ TEST_P(Mixed, EveryRequestsOwnKChangesNoBit) {
   all[2].k = envelope.maxK / 2;
   Outcome outcome = run(mixed, all);
   expectSame(outcome, expected, mixed);
-  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+  EXPECT_GT(outcome.statistics.mixedTokens, 0u);
 }
 
 // Rounds without drafts run drafters over their prompt rows, which see the
@@ -198,7 +197,7 @@ TEST_P(Mixed, SessionsWithoutDraftsChangeNoBit) {
   apart.separatePrompts = true;
   Outcome outcome = run(mixed, all);
   expectSame(outcome, run(apart, all), mixed);
-  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+  EXPECT_GT(outcome.statistics.mixedTokens, 0u);
 }
 
 TEST_P(Mixed, SharedPagesChangeNoBit) {
@@ -210,7 +209,7 @@ TEST_P(Mixed, SharedPagesChangeNoBit) {
   Outcome outcome = run(mixed, all);
   expectSame(outcome, run(apart, all), mixed);
   EXPECT_GT(outcome.statistics.cachedTokens, 0u);
-  EXPECT_GT(outcome.statistics.besideTokens, 0u);
+  EXPECT_GT(outcome.statistics.mixedTokens, 0u);
 }
 
 TEST_P(Mixed, MissingPagesChangeNoBit) {
@@ -230,7 +229,7 @@ TEST_P(Mixed, MissingPagesChangeNoBit) {
     Outcome outcome = run(mixed, all);
     expectSame(outcome, expected, mixed);
     EXPECT_GT(outcome.statistics.preemptions, 0u);
-    EXPECT_GT(outcome.statistics.besideTokens, 0u);
+    EXPECT_GT(outcome.statistics.mixedTokens, 0u);
   }
 }
 
@@ -249,7 +248,7 @@ TEST_P(Mixed, AreLeftByWhoIsCancelled) {
     ASSERT_TRUE(session->step().isOk());
   SequenceId second = *session->add(all[1]);
   ASSERT_TRUE(session->step().isOk());
-  EXPECT_GT(session->statistics().besideTokens, 0u);
+  EXPECT_GT(session->statistics().mixedTokens, 0u);
   EXPECT_TRUE(session->output(second)->empty());
   ASSERT_TRUE(session->cancel(second).isOk());
   ASSERT_TRUE(session->release(second).isOk());
@@ -370,12 +369,12 @@ uint32_t MixedTimes::nextRows() {
   while (true) {
     if (session->counts().prefilling + session->counts().waiting == 0)
       addPrompt();
-    uint64_t before = session->statistics().besideTokens;
+    uint64_t before = session->statistics().mixedTokens;
     uint64_t rounds = session->statistics().rounds;
     EXPECT_TRUE(session->step().isOk());
     EXPECT_EQ(session->statistics().rounds, rounds + 1);
     if (session->output(ids.back())->empty())
-      return uint32_t(session->statistics().besideTokens - before);
+      return uint32_t(session->statistics().mixedTokens - before);
   }
 }
 

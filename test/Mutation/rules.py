@@ -18,7 +18,7 @@ RULES = {
         "%fresh = arith.andi %is_new, %is_early : i1",
         "%fresh = arith.andi %is_early, %is_early : i1"),
     "tried siblings stay in the residual": (
-        "%p2 = mtp.exclude %p1, %t1", "%p2 = mtp.exclude %p1, %t0"),
+        "%p2 = mtp.mask_tokens %p1, %t1", "%p2 = mtp.mask_tokens %p1, %t0"),
     "a child of a node that was left behind": (
         "%is_child = arith.cmpi eq, %above, %at : i32",
         "%is_child = arith.cmpi sle, %above, %at : i32"),

@@ -84,8 +84,8 @@ exec.program @counts decode k 0 n 1 to 4 {
 // CHECK: exec.dispatch @add_{{.*}} outputs 1 live %[[COUNT]] :
 // CHECK: exec.dispatch @argmax_{{.*}} outputs 1 live %[[COUNT]] :
 // CHECK: exec.dispatch @unpack_rows_{{.*}} outputs 1 :
-// CHECK: exec.dispatch @take_rows_{{.*}} outputs 1 :
-// CHECK: exec.dispatch @take_rows_{{.*}} outputs 1 live %[[COUNT]] :
+// CHECK: exec.dispatch @gather_rows_{{.*}} outputs 1 :
+// CHECK: exec.dispatch @gather_rows_{{.*}} outputs 1 live %[[COUNT]] :
 // CHECK: exec.dispatch @write_state_{{.*}} outputs 0 :
 // CHECK: %[[OTHER:.*]] = exec.alloc : memref<1xi32>
 // CHECK-NEXT: exec.dispatch @pack_rows_{{.*}} outputs 4 :
@@ -123,7 +123,7 @@ exec.program @live decode k 1 n 1 to 4 {
 // CHECK-LABEL: exec.program @picks
 // CHECK: exec.dispatch @log_softmax_{{.*}} outputs 1 live %{{.*}} :
 // CHECK: exec.dispatch @gather_columns_{{.*}} outputs 1 :
-// CHECK: exec.dispatch @pick_residual_{{.*}} outputs 1 :
+// CHECK: exec.dispatch @sample_residual_{{.*}} outputs 1 :
 exec.state shared @active : memref<4xi32>
 exec.state @hidden : memref<4x8xf32>
 exec.program @picks decode k 0 n 1 to 4 {
@@ -133,14 +133,14 @@ exec.program @picks decode k 0 n 1 to 4 {
   %all = exec.read_state %h of %s : (memref<?xi32>, memref<4x8xf32>) -> tensor<?x8xf32, #exec.count<n>>
   %at = exec.argmax %all : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
   %sums = exec.log_sum_exp %all : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?x1xf32, #exec.count<n>>
-  %u = exec.regroup %sums : tensor<?x1xf32, #exec.count<n>> -> tensor<?xf32, #exec.count<n>>
+  %u = exec.reshape %sums : tensor<?x1xf32, #exec.count<n>> -> tensor<?xf32, #exec.count<n>>
   %p, %t, %places, %count = exec.pack %at, (%at) : (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>) -> (tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<1xi32>)
   %x = exec.embed %t in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
   %y = exec.log_softmax %x : (tensor<?x8xf32, #exec.count<n>>) -> tensor<?x8xf32, #exec.count<n>>
-  %columns = exec.regroup %at : tensor<?xi32, #exec.count<n>> -> tensor<?x1xi32, #exec.count<n>>
+  %columns = exec.reshape %at : tensor<?xi32, #exec.count<n>> -> tensor<?x1xi32, #exec.count<n>>
   %few = exec.gather_columns %y[%places], %columns : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?x1xi32, #exec.count<n>>) -> tensor<?x1xf32, #exec.count<n>>
   exec.output "few" %few : tensor<?x1xf32, #exec.count<n>>
-  %r = exec.pick_residual %y[%places] at %at by %u : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
+  %r = exec.sample_residual %y[%places] at %at by %u : (tensor<?x8xf32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>, tensor<?xf32, #exec.count<n>>) -> tensor<?xi32, #exec.count<n>>
   exec.output "r" %r : tensor<?xi32, #exec.count<n>>
 }
 
@@ -148,7 +148,7 @@ exec.program @picks decode k 0 n 1 to 4 {
 
 // A number counts the packed rows. A value with several rows for each of them,
 // such as the pairs of rows and experts, has a multiple of active rows, and
-// calls that go by these rows compute all of them, regrouped or not. Calls that
+// calls that go by these rows compute all of them, reshaped or not. Calls that
 // go by the packed rows do not. Products of experts compute all rows: without
 // active rows there is no plan.
 // CHECK-LABEL: exec.program @several
@@ -178,7 +178,7 @@ exec.program @several decode k 1 n 1 to 4 {
   %b = exec.moe_down %a, %dw as <f32> rows (%starts, %order) top_k 2 : (tensor<?x32xf32, #exec.count<4 * n>>, memref<8x32x32xf32>, tensor<9xi32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
   exec.output "b" %b : tensor<?x8xf32, #exec.count<4 * n>>
   %y = exec.embed %order in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
-  %same = exec.regroup %order : tensor<?xi32, #exec.count<4 * n>> -> tensor<?xi32, #exec.count<4 * n>>
+  %same = exec.reshape %order : tensor<?xi32, #exec.count<4 * n>> -> tensor<?xi32, #exec.count<4 * n>>
   %z = exec.embed %same in %w as <f32> : (memref<64x8xf32>, tensor<?xi32, #exec.count<4 * n>>) -> tensor<?x8xf32, #exec.count<4 * n>>
   exec.output "y" %y : tensor<?x8xf32, #exec.count<4 * n>>
   exec.output "z" %z : tensor<?x8xf32, #exec.count<4 * n>>

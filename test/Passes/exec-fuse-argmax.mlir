@@ -264,7 +264,7 @@ exec.program @stays function {
 // CHECK: exec.argmax
 // CHECK: %[[S:.*]] = exec.linear
 // CHECK: exec.argmax %[[S]]
-// CHECK: %[[REST:.*]] = exec.exclude %[[S]]
+// CHECK: %[[REST:.*]] = exec.mask_tokens %[[S]]
 // CHECK: exec.argmax %[[REST]]
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.program @changed function {
@@ -282,7 +282,7 @@ exec.program @changed function {
   %l3 = exec.linear %x, %w as <f32> role head
     : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
   %p3 = exec.argmax %l3 : (tensor<4x64xf32>) -> tensor<4xi32>
-  %rest = exec.exclude %l3, %p3 : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
+  %rest = exec.mask_tokens %l3, %p3 : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
   %p4 = exec.argmax %rest : (tensor<4x64xf32>) -> tensor<4xi32>
   exec.output "picks" %p : tensor<4xi32>
   exec.output "others" %again : tensor<4xi32>

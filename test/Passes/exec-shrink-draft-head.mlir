@@ -97,19 +97,19 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: %[[P7:.*]] = exec.sample %[[L7]] tokens
   // CHECK: %[[COLUMNS:.*]] = exec.ref @draft_columns : memref<64x1xi32>
   // CHECK: %[[C7:.*]] = exec.gather_rows %[[COLUMNS]], %[[P7]]
-  // CHECK: %[[REST:.*]] = exec.exclude %[[L7]], %[[C7]] : (tensor<1x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
+  // CHECK: %[[REST:.*]] = exec.mask_tokens %[[L7]], %[[C7]] : (tensor<1x3xf32>, tensor<1xi32>) -> tensor<1x3xf32>
   // CHECK: exec.argmax %[[REST]] : (tensor<1x3xf32>)
   // CHECK: exec.gather_rows %{{.*}} : (memref<3x1xi32>, tensor<1xi32>)
   // CHECK: exec.gather_rows %{{.*}} : (memref<64x1xi32>, tensor<1xi32>)
-  // CHECK: %[[LAST:.*]] = exec.exclude %[[REST]], %{{.*}} -> tensor<1x3xf32>
+  // CHECK: %[[LAST:.*]] = exec.mask_tokens %[[REST]], %{{.*}} -> tensor<1x3xf32>
   // CHECK: exec.sample %[[LAST]] tokens
   %l7 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p7 = exec.sample %l7 slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
-  %rest = exec.exclude %l7, %p7 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
+  %rest = exec.mask_tokens %l7, %p7 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
   %p8 = exec.argmax %rest : (tensor<1x64xf32>) -> tensor<1xi32>
-  %last = exec.exclude %rest, %p8 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
+  %last = exec.mask_tokens %rest, %p8 : (tensor<1x64xf32>, tensor<1xi32>) -> tensor<1x64xf32>
   %p9 = exec.sample %last slots %at positions %at by %sampling
     : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   // The best of a row's keys are siblings, too. Their noise is that of tokens,
@@ -119,10 +119,10 @@ exec.program @round decode k 2 n 1 to 1 {
   // CHECK: %[[V8:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[K8:.*]], %[[S8:.*]] = exec.sample_keys %[[L8]] of %[[Q8]] tokens %[[V8]] slots {{.*}} -> (tensor<1x3xf32>, tensor<1x1xf32>)
   // CHECK: %[[C8:.*]], %{{.*}} = exec.top_k %[[K8]] less %[[S8]]
-  // CHECK: %[[F8:.*]] = exec.regroup %[[C8]] : tensor<1x2xi32> -> tensor<2xi32>
+  // CHECK: %[[F8:.*]] = exec.reshape %[[C8]] : tensor<1x2xi32> -> tensor<2xi32>
   // CHECK: %[[T8:.*]] = exec.gather_rows %[[V8]], %[[F8]]
-  // CHECK: %[[B8:.*]] = exec.regroup %[[T8]] : tensor<2xi32> -> tensor<1x2xi32>
-  // CHECK: exec.regroup %[[B8]] : tensor<1x2xi32> -> tensor<2xi32>
+  // CHECK: %[[B8:.*]] = exec.reshape %[[T8]] : tensor<2xi32> -> tensor<1x2xi32>
+  // CHECK: exec.reshape %[[B8]] : tensor<1x2xi32> -> tensor<2xi32>
   %l13 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %q13 = exec.probabilities %l13 of %at by %sampling
@@ -132,7 +132,7 @@ exec.program @round decode k 2 n 1 to 1 {
     -> (tensor<1x64xf32>, tensor<1x1xf32>)
   %b13, %g13 = exec.top_k %k13 less %s13
     : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x2xi32>, tensor<1x2xf32>)
-  %f13 = exec.regroup %b13 : tensor<1x2xi32> -> tensor<2xi32>
+  %f13 = exec.reshape %b13 : tensor<1x2xi32> -> tensor<2xi32>
   // So is the largest key alone.
   // CHECK: %[[V9:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[K9:.*]], %{{.*}} = exec.sample_keys %{{.*}} tokens %[[V9]] {{.*}} numbers {{.*}} -> (tensor<1x3xf32>, tensor<1x1xf32>)
@@ -157,21 +157,21 @@ exec.program @round decode k 2 n 1 to 1 {
     -> (tensor<1x64xf32>, tensor<1x1xf32>)
   %b14, %g14 = exec.top_k %k14 less %s14
     : (tensor<1x64xf32>, tensor<1x1xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
-  %f14 = exec.regroup %b14 : tensor<1x1xi32> -> tensor<1xi32>
+  %f14 = exec.reshape %b14 : tensor<1x1xi32> -> tensor<1xi32>
   exec.output "best" %f14 : tensor<1xi32>
   // A pick with its probability is the best of the logits.
   // CHECK: %[[L16:.*]] = exec.linear {{.*}} -> tensor<1x3xf32>
   // CHECK: %[[V16:.*]] = exec.ref @draft_vocabulary : memref<3x1xi32>
   // CHECK: %[[C16:.*]], %[[LOG16:.*]] = exec.top_k %[[L16]] : (tensor<1x3xf32>)
-  // CHECK: %[[F16:.*]] = exec.regroup %[[C16]] : tensor<1x1xi32> -> tensor<1xi32>
+  // CHECK: %[[F16:.*]] = exec.reshape %[[C16]] : tensor<1x1xi32> -> tensor<1xi32>
   // CHECK: %[[T16:.*]] = exec.gather_rows %[[V16]], %[[F16]]
-  // CHECK: %[[B16:.*]] = exec.regroup %[[T16]] : tensor<1xi32> -> tensor<1x1xi32>
-  // CHECK: exec.regroup %[[B16]] : tensor<1x1xi32> -> tensor<1xi32>
+  // CHECK: %[[B16:.*]] = exec.reshape %[[T16]] : tensor<1xi32> -> tensor<1x1xi32>
+  // CHECK: exec.reshape %[[B16]] : tensor<1x1xi32> -> tensor<1xi32>
   // CHECK: exec.copy %[[LOG16]]
   %l16 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %b16, %g16 = exec.top_k %l16 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
-  %f16 = exec.regroup %b16 : tensor<1x1xi32> -> tensor<1xi32>
+  %f16 = exec.reshape %b16 : tensor<1x1xi32> -> tensor<1xi32>
   %h16 = exec.copy %g16 : (tensor<1x1xf32>) -> tensor<1x1xf32>
   // A pick that goes to the host is not a draft.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>
@@ -179,7 +179,7 @@ exec.program @round decode k 2 n 1 to 1 {
   %l17 = exec.linear %x, %w as <f32> role head
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %b17, %g17 = exec.top_k %l17 : (tensor<1x64xf32>) -> (tensor<1x1xi32>, tensor<1x1xf32>)
-  %f17 = exec.regroup %b17 : tensor<1x1xi32> -> tensor<1xi32>
+  %f17 = exec.reshape %b17 : tensor<1x1xi32> -> tensor<1xi32>
   exec.output "likely" %f17 : tensor<1xi32>
   // Logits with a reader that does not pick stay whole.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>

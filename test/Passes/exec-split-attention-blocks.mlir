@@ -13,17 +13,17 @@ exec.state @queries5 : memref<200x5x80xf32>
 
 // Eight slots have sixteen blocks, with one row or four.
 // CHECK-LABEL: exec.program @shared decode k 1 n 1 to 7 {
-// CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<4 * n>>
-// CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
-// CHECK: exec.attention_parts {{.*}} parts 20 splits 20 {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
-// CHECK: exec.attention_join {{.*}} parts 20 {{.*}}part 128
+// CHECK: exec.attention_split_kv {{.*}} splits 20 tasks_per_tile 20 {{.*}} -> tensor<?x6400xf32, #exec.count<4 * n>>
+// CHECK: exec.attention_combine {{.*}} splits 20 {{.*}}split 128
+// CHECK: exec.attention_split_kv {{.*}} splits 20 tasks_per_tile 20 {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK: exec.attention_combine {{.*}} splits 20 {{.*}}split 128
 // A second program is for rows of little more than one split.
 // CHECK-LABEL: exec.program @shared_below320 decode below 320 k 1 n 1 to 7 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 // CHECK: exec.attention %{{.*}} #exec.count<4 * n>>
 // CHECK: exec.attention %{{.*}} #exec.count<n>>
 // CHECK-LABEL: exec.program @shared_from8 decode k 1 n 8 to 100 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 // CHECK-NOT: shared_from8_below
 exec.program @shared decode k 1 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
@@ -34,9 +34,9 @@ exec.program @shared decode k 1 n 1 to 100 {
   %x4 = exec.read_state %q4 of %r1 : (memref<?xi32>, memref<200x4x80xf32>) -> tensor<?x80xf32, #exec.count<4 * n>>
   %t = exec.ref @table : memref<200x160xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  %y4 = exec.attention %x4 in %l slots %r4 positions %r4 pages %t heads 8 kv_heads 2 part 512
+  %y4 = exec.attention %x4 in %l slots %r4 positions %r4 pages %t heads 8 kv_heads 2 split 512
     : (tensor<?x80xf32, #exec.count<4 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<4 * n>>
-  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 split 512
     : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
   exec.output "y4" %y4 : tensor<?x136xf32, #exec.count<4 * n>>
   exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
@@ -44,18 +44,18 @@ exec.program @shared decode k 1 n 1 to 100 {
 
 // Five rows of a slot are two groups, so four slots have sixteen blocks.
 // CHECK-LABEL: exec.program @rounds decode k 2 n 1 to 3 {
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<5 * n>>
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK: exec.attention_split_kv {{.*}} -> tensor<?x6400xf32, #exec.count<5 * n>>
+// CHECK: exec.attention_split_kv {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
 // CHECK-LABEL: exec.program @rounds_below320 decode below 320 k 2 n 1 to 3 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 // CHECK-LABEL: exec.program @rounds_from4 decode k 2 n 4 to 7 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 // CHECK: exec.attention %{{.*}} #exec.count<5 * n>>
-// CHECK: exec.attention_parts {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
+// CHECK: exec.attention_split_kv {{.*}} -> tensor<?x6400xf32, #exec.count<n>>
 // CHECK-LABEL: exec.program @rounds_from4_below320 decode below 320 k 2 n 4 to 7 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 // CHECK-LABEL: exec.program @rounds_from8 decode k 2 n 8 to 100 {
-// CHECK-NOT: attention_parts
+// CHECK-NOT: attention_split_kv
 exec.program @rounds decode k 2 n 1 to 100 {
   %r1 = exec.ref @slots first n : memref<?xi32>
   %r5 = exec.ref @slots5 first 5 * n : memref<?xi32>
@@ -65,9 +65,9 @@ exec.program @rounds decode k 2 n 1 to 100 {
   %x5 = exec.read_state %q5 of %r1 : (memref<?xi32>, memref<200x5x80xf32>) -> tensor<?x80xf32, #exec.count<5 * n>>
   %t = exec.ref @table : memref<200x160xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  %y5 = exec.attention %x5 in %l slots %r5 positions %r5 pages %t heads 8 kv_heads 2 part 512
+  %y5 = exec.attention %x5 in %l slots %r5 positions %r5 pages %t heads 8 kv_heads 2 split 512
     : (tensor<?x80xf32, #exec.count<5 * n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<5 * n>>
-  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 split 512
     : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x160xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
   exec.output "y5" %y5 : tensor<?x136xf32, #exec.count<5 * n>>
   exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
@@ -84,7 +84,7 @@ exec.program @small_rounds decode k 3 n 1 to 100 {
   %x1 = exec.read_state %q1 of %r1 : (memref<?xi32>, memref<200x80xf32>) -> tensor<?x80xf32, #exec.count<n>>
   %t = exec.ref @small : memref<200x20xi32>
   %l = exec.ref @kv : memref<?x16x54xf32>
-  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 part 512
+  %y1 = exec.attention %x1 in %l slots %r1 positions %r1 pages %t heads 8 kv_heads 2 split 512
     : (tensor<?x80xf32, #exec.count<n>>, memref<?xi32>, memref<?xi32>, memref<200x20xi32>, memref<?x16x54xf32>) -> tensor<?x136xf32, #exec.count<n>>
   exec.output "y1" %y1 : tensor<?x136xf32, #exec.count<n>>
 }

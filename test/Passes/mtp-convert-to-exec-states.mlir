@@ -1,6 +1,6 @@
 // RUN: mtp-opt %s --mtp-convert-to-exec --split-input-file | FileCheck %s
 
-// Slots and states of a round. Regrouping moves nothing.
+// Slots and states of a round. Reshaping moves nothing.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
 exec.state shared @active : memref<4xi32>
 exec.state @hidden : memref<4x3x8xf32>
@@ -15,7 +15,7 @@ exec.state @carry_2 : memref<4x8xf32>
 // CHECK: %[[BOTH:.*]] = exec.concat_rows %[[C]] rows 1, %[[H]] rows 3 : {{.*}} -> tensor<8x8xf32>
 // CHECK: exec.write_state %[[C]] to %{{.*}} of %[[SLOTS]] : {{.*}}memref<4x8xf32>
 // CHECK: exec.write_state %[[BOTH]][%[[AT]]] to %{{.*}} of %[[SLOTS]] : {{.*}}memref<4x3x8xf32>
-// CHECK: %[[ROWS:.*]] = exec.regroup %[[AT]] : tensor<2x3xi32> -> tensor<6xi32>
+// CHECK: %[[ROWS:.*]] = exec.reshape %[[AT]] : tensor<2x3xi32> -> tensor<6xi32>
 // CHECK: exec.gather_rows %[[H]], %[[ROWS]]
 exec.program @round decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
@@ -25,8 +25,8 @@ exec.program @round decode k 2 n 2 to 2 {
   %both = mtp.concat_rows %c rows 1, %h rows 3 : tensor<2x8xf32>, tensor<6x8xf32> -> tensor<8x8xf32>
   mtp.write_state %c, @carry_2 of %slots : tensor<2x8xf32>, tensor<2xi32>
   mtp.write_state %both[%at], @hidden of %slots : tensor<8x8xf32>[tensor<2x3xi32>], tensor<2xi32>
-  %rows = mtp.regroup %at : tensor<2x3xi32> -> tensor<6xi32>
-  %own = mtp.take_rows %h, %rows : tensor<6x8xf32>, tensor<6xi32> -> tensor<6x8xf32>
+  %rows = mtp.reshape %at : tensor<2x3xi32> -> tensor<6xi32>
+  %own = mtp.gather_rows %h, %rows : tensor<6x8xf32>, tensor<6xi32> -> tensor<6x8xf32>
   exec.output "own" %own : tensor<6x8xf32>
 }
 }
@@ -88,7 +88,7 @@ exec.program @prompt prefill k 2 n 8 to 8 {
   %e = mtp.embed %t, %w : tensor<8xi32>, tensor<16x8xf32> -> tensor<8x8xf32>
   %m = mtp.mask_first %e, %rows : tensor<8x8xf32>
   %slots = mtp.slots : tensor<1xi32>
-  %own = mtp.take_rows %m, %slots : tensor<8x8xf32>, tensor<1xi32> -> tensor<1x8xf32>
+  %own = mtp.gather_rows %m, %slots : tensor<8x8xf32>, tensor<1xi32> -> tensor<1x8xf32>
   exec.output "own" %own : tensor<1x8xf32>
 }
 }
@@ -109,14 +109,14 @@ exec.state @page_table : memref<4x5xi32>
 // CHECK: exec.move_entries %[[FROM]] to %[[TO]] in %[[FIRST]] slots %[[SLOTS]] pages %[[PAGES]]
 // CHECK: %[[SECOND:.*]] = exec.ref @kv layer 1 : memref<?x16x32xbf16>
 // CHECK: exec.move_entries %[[FROM]] to %[[TO]] in %[[SECOND]] slots %[[SLOTS]] pages %[[PAGES]]
-// CHECK: exec.exclude %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
+// CHECK: exec.mask_tokens %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
 exec.program @move decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
   %from = exec.input "from" : tensor<2x3xi32>
   %to = exec.input "to" : tensor<2x3xi32>
   mtp.cache_move %from to %to of %slots in @kv : tensor<2x3xi32>, tensor<2xi32>
   %l = exec.input "l" : tensor<2x16xf32>
-  %rest = mtp.exclude %l, %slots : tensor<2x16xf32>, tensor<2xi32>
+  %rest = mtp.mask_tokens %l, %slots : tensor<2x16xf32>, tensor<2xi32>
   exec.output "rest" %rest : tensor<2x16xf32>
 }
 }

@@ -8,19 +8,19 @@ exec.state @sampling : memref<4x8xi32>
 // CHECK-LABEL: exec.program @round decode
 // CHECK: %[[SLOTS:.*]] = exec.ref @active : memref<2xi32>
 // CHECK: %[[L:.*]] = exec.input "l" : tensor<2x3x16xf32>
-// CHECK: %[[X:.*]] = exec.regroup %[[L]] : tensor<2x3x16xf32> -> tensor<6x16xf32>
+// CHECK: %[[X:.*]] = exec.reshape %[[L]] : tensor<2x3x16xf32> -> tensor<6x16xf32>
 // CHECK: exec.log_sum_exp %[[X]] : (tensor<6x16xf32>) -> tensor<6x1xf32>
-// CHECK: exec.regroup %{{.*}} : tensor<6x1xf32> -> tensor<2x3xf32>
+// CHECK: exec.reshape %{{.*}} : tensor<6x1xf32> -> tensor<2x3xf32>
 // CHECK: exec.entropy %{{.*}} : (tensor<6x16xf32>) -> tensor<6x1xf32>
-// CHECK: %[[COLUMNS:.*]] = exec.regroup %{{.*}} : tensor<2x3xi32> -> tensor<6x1xi32>
+// CHECK: %[[COLUMNS:.*]] = exec.reshape %{{.*}} : tensor<2x3xi32> -> tensor<6x1xi32>
 // CHECK: exec.gather_columns %{{.*}}, %[[COLUMNS]] : (tensor<6x16xf32>, tensor<6x1xi32>) -> tensor<6x1xf32>
 // CHECK: exec.top_k %{{.*}} : (tensor<6x16xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
 // CHECK: %[[FEW:.*]], %{{.*}} = exec.top_k %{{.*}} : (tensor<2x2xf32>) -> (tensor<2x1xi32>, tensor<2x1xf32>)
-// CHECK: %[[FLAT:.*]] = exec.regroup %[[FEW]] : tensor<2x1xi32> -> tensor<2xi32>
+// CHECK: %[[FLAT:.*]] = exec.reshape %[[FEW]] : tensor<2x1xi32> -> tensor<2xi32>
 // CHECK: exec.gather_rows %{{.*}}, %[[FLAT]] : (memref<2x1xi32>, tensor<2xi32>) -> tensor<2xi32>
 // CHECK: %[[SAMPLING:.*]] = exec.ref @sampling : memref<4x8xi32>
 // CHECK: %[[P:.*]] = exec.probabilities %{{.*}} of %[[SLOTS]] by %[[SAMPLING]] : (tensor<6x16xf32>, memref<2xi32>, memref<4x8xi32>) -> tensor<6x16xf32>
-// CHECK: exec.pick_residual %{{.*}} less %{{.*}} at %[[SLOTS]] by %{{.*}} : (tensor<6x16xf32>, tensor<4x16xf32>, memref<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+// CHECK: exec.sample_residual %{{.*}} less %{{.*}} at %[[SLOTS]] by %{{.*}} : (tensor<6x16xf32>, tensor<4x16xf32>, memref<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 exec.program @round decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
   %l = exec.input "l" : tensor<2x3x16xf32>
@@ -39,7 +39,7 @@ exec.program @round decode k 2 n 2 to 2 {
   %c, %cl = mtp.top_k %f k 1 tokens @few : tensor<2x2xf32> -> tensor<2x1xi32>, tensor<2x1xf32>
   exec.output "c" %c : tensor<2x1xi32>
   %p = mtp.probabilities %l of %slots : tensor<2x3x16xf32>, tensor<2xi32>
-  %r = mtp.pick_residual %p less %q at %slots by %u : (tensor<2x3x16xf32>, tensor<2x2x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %r = mtp.sample_residual %p less %q at %slots by %u : (tensor<2x3x16xf32>, tensor<2x2x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   exec.output "r" %r : tensor<2xi32>
 }
 }
@@ -81,9 +81,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
 exec.state @sampling : memref<4x8xi32>
 // CHECK-LABEL: exec.program @noise decode
-// CHECK: %[[X:.*]] = exec.regroup %{{.*}} : tensor<2x3x16xf32> -> tensor<6x16xf32>
+// CHECK: %[[X:.*]] = exec.reshape %{{.*}} : tensor<2x3x16xf32> -> tensor<6x16xf32>
 // CHECK: %[[LOGS:.*]] = exec.log_softmax %[[X]] : (tensor<6x16xf32>) -> tensor<6x16xf32>
-// CHECK: exec.regroup %[[LOGS]] : tensor<6x16xf32> -> tensor<2x3x16xf32>
+// CHECK: exec.reshape %[[LOGS]] : tensor<6x16xf32> -> tensor<2x3x16xf32>
 // CHECK: %[[P:.*]] = exec.probabilities %[[G:.*]] of %[[S:.*]] by %[[W:.*]] : (tensor<6x16xf32>, tensor<6xi32>, memref<4x8xi32>) -> tensor<6x16xf32>
 // CHECK: %[[K:.*]], %[[U:.*]] = exec.sample_keys %[[G]] of %[[P]] slots %[[S]] positions %[[AT:.*]] by %[[W]] : {{.*}} -> (tensor<6x16xf32>, tensor<6x1xf32>)
 // CHECK: exec.top_k %[[K]] less %[[U]] : (tensor<6x16xf32>, tensor<6x1xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)

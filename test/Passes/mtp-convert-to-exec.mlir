@@ -280,11 +280,11 @@ mtp.vocabulary @few dense<[1, 3]> : tensor<2xi32>
 // CHECK: %[[P:.*]] = exec.gather_rows %[[T]], %[[A]] : (memref<2x1xi32>, tensor<4xi32>) -> tensor<4xi32>
 // CHECK: %[[I:.*]] = exec.ref @constant_0 : memref<5x1xi32>
 // CHECK: %[[C:.*]] = exec.gather_rows %[[I]], %[[P]] : (memref<5x1xi32>, tensor<4xi32>) -> tensor<4xi32>
-// CHECK: exec.exclude %[[X]], %[[C]] : (tensor<4x2xf32>, tensor<4xi32>) -> tensor<4x2xf32>
+// CHECK: exec.mask_tokens %[[X]], %[[C]] : (tensor<4x2xf32>, tensor<4xi32>) -> tensor<4x2xf32>
 exec.program @few_columns function {
   %x = exec.input "x" : tensor<4x2xf32>
   %p = mtp.argmax %x tokens @few : tensor<4x2xf32> -> tensor<4xi32>
-  %y = mtp.exclude %x, %p tokens @few : tensor<4x2xf32>, tensor<4xi32>
+  %y = mtp.mask_tokens %x, %p tokens @few : tensor<4x2xf32>, tensor<4xi32>
   exec.output "p" %p : tensor<4xi32>
   exec.output "y" %y : tensor<4x2xf32>
 }
@@ -294,17 +294,17 @@ exec.program @few_columns function {
 // Logits in groups of a slot's rows are the logits.
 // CHECK-LABEL: exec.program @grouped
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<6x8xf32>
-// CHECK: %[[G:.*]] = exec.regroup %[[X]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
+// CHECK: %[[G:.*]] = exec.reshape %[[X]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
 // CHECK: exec.output "g" %[[G]]
 // Columns are not whole rows: they are copied first.
 // CHECK: %[[C:.*]] = exec.columns %[[X]][2 to 4]
 // CHECK: %[[W:.*]] = exec.copy %[[C]] :
-// CHECK: exec.regroup %[[W]] : tensor<6x2xf32> -> tensor<2x3x2xf32>
+// CHECK: exec.reshape %[[W]] : tensor<6x2xf32> -> tensor<2x3x2xf32>
 exec.program @grouped function {
   %x = exec.input "x" : tensor<6x8xf32>
-  %g = mtp.regroup %x : tensor<6x8xf32> -> tensor<2x3x8xf32>
+  %g = mtp.reshape %x : tensor<6x8xf32> -> tensor<2x3x8xf32>
   exec.output "g" %g : tensor<2x3x8xf32>
   %c = mtp.slice %x cols 2 to 4 : tensor<6x8xf32> -> tensor<6x2xf32>
-  %h = mtp.regroup %c : tensor<6x2xf32> -> tensor<2x3x2xf32>
+  %h = mtp.reshape %c : tensor<6x2xf32> -> tensor<2x3x2xf32>
   exec.output "h" %h : tensor<2x3x2xf32>
 }

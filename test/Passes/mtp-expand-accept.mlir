@@ -10,7 +10,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[L:.*]] = mtp.embed
 // CHECK: %[[P:.*]] = mtp.sample %[[L]], %[[ROWS]]
 // CHECK: mtp.output "picks" %[[P]]
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x3xi32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[P]] : tensor<?xi32> -> tensor<?x3xi32>
 // CHECK: %[[COUNT:.*]] = mtp.per_slot %[[SLOTS]](%[[PICKS]], %[[D]]#0) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[OWN:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>):
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
@@ -37,7 +37,7 @@ mtp.round @chain k 2 {
     %q = tensor.splat %slot : tensor<3xi32>
     mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
-  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %places, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
   %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
@@ -53,7 +53,7 @@ mtp.round @chain k 2 {
 // Without drafts nothing is accepted, and a path is the anchor.
 // CHECK-LABEL: mtp.round @plain k 0 {
 // CHECK: %[[P:.*]] = mtp.argmax
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x1xi32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[P]] : tensor<?xi32> -> tensor<?x1xi32>
 // CHECK: %[[R:.*]]:2 = mtp.per_slot
 // CHECK: %[[NONE:.*]] = arith.constant 0 : i32
 // CHECK: %[[NODE:.*]] = arith.constant 0 : i32
@@ -86,12 +86,12 @@ mtp.round @plain k 0 {
 // CHECK-COUNT-3: mtp.load @prompt_sequences[
 // CHECK: %[[NONE:.*]] = arith.constant 0 : i32
 // CHECK: mtp.yield %{{.*}}, %{{.*}}, %[[NONE]]
-// CHECK: %[[LAST:.*]] = mtp.take_rows %[[L]], %[[AT]]#0
+// CHECK: %[[LAST:.*]] = mtp.gather_rows %[[L]], %[[AT]]#0
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#1
 // CHECK: %[[P:.*]] = mtp.sample %[[LAST]], %[[ROWS]]
 // CHECK: mtp.output "logits" %[[LAST]]
 // CHECK: mtp.output "picks" %[[P]]
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x1xi32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[P]] : tensor<?xi32> -> tensor<?x1xi32>
 // CHECK: mtp.output "count" %[[AT]]#2
 // CHECK: mtp.output "grid" %[[PICKS]]
 mtp.prefill @prompt k 0 {
@@ -116,7 +116,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // first nodes.
 // CHECK-LABEL: mtp.round @tree k 3 {
 // CHECK: %[[P:.*]] = mtp.argmax
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x4xi32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[P]] : tensor<?xi32> -> tensor<?x4xi32>
 // CHECK: %[[R:.*]]:3 = mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[OWN:.*]]: tensor<4xi32>, %[[DRAFTS:.*]]: tensor<3xi32>):
 // CHECK: %[[PARENTS:.*]] = tensor.from_elements
@@ -149,7 +149,7 @@ mtp.round @tree k 3 {
     %q = tensor.splat %slot : tensor<4xi32>
     mtp.yield %d, %q : tensor<3xi32>, tensor<4xi32>
   } : (tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?x4xi32>)
-  %places = mtp.regroup %p : tensor<?x4xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x4xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %places, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
   %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
@@ -216,13 +216,13 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK-NOT: mtp.slots
 // CHECK: %[[D:.*]]:4 = mtp.per_slot %[[SLOTS]]
-// CHECK: %[[PLACES:.*]] = mtp.regroup %[[D]]#1
+// CHECK: %[[PLACES:.*]] = mtp.reshape %[[D]]#1
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[PLACES]], %[[PLACES]]
 // CHECK: %[[L:.*]] = mtp.embed
 // CHECK: %[[P:.*]] = mtp.sample %[[L]], %[[ROWS]]
 // CHECK: mtp.output "picks" %[[P]]
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[P]] : tensor<?xi32> -> tensor<?x3xi32>
-// CHECK: %[[LOGITS:.*]] = mtp.regroup %[[L]] : tensor<?x16xf32> -> tensor<?x3x16xf32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[P]] : tensor<?xi32> -> tensor<?x3xi32>
+// CHECK: %[[LOGITS:.*]] = mtp.reshape %[[L]] : tensor<?x16xf32> -> tensor<?x3x16xf32>
 // CHECK: %[[BEST:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[D]]#0, %[[D]]#1, %[[PICKS]], %[[LOGITS]], %[[D]]#2) {
 // Drafts stay if the rule keeps them and they are tokens.
@@ -258,7 +258,7 @@ mtp.round @rule k 2 {
     %f = arith.constant dense<1.0> : tensor<2x16xf32>
     mtp.yield %d, %q, %f, %d : tensor<2xi32>, tensor<3xi32>, tensor<2x16xf32>, tensor<2xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?x2xi32>)
-  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %places, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
   %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
@@ -269,7 +269,7 @@ mtp.round @rule k 2 {
   } rule (drafts, positions, picks, logits, draft_logits, rows) {
   ^bb0(%rd: tensor<?x2xi32>, %at: tensor<?x3xi32>, %rp: tensor<?x3xi32>, %rl: tensor<?x3x16xf32>, %rq: tensor<?x2x16xf32>, %rr: !mtp.rows):
     %own = mtp.slots : tensor<?xi32>
-    %flat = mtp.regroup %rl : tensor<?x3x16xf32> -> tensor<?x16xf32>
+    %flat = mtp.reshape %rl : tensor<?x3x16xf32> -> tensor<?x16xf32>
     %best = mtp.sample %flat, %rr : tensor<?x16xf32> -> tensor<?xi32>
     mtp.output "best" %best : tensor<?xi32>
     %n, %t = mtp.per_slot %own(%rd, %at, %rp, %rl, %rq) {
@@ -292,7 +292,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // has nodes or -1.
 // CHECK-LABEL: mtp.round @tree_rule k 2 {
 // CHECK: %[[TREE:.*]] = mtp.tree_rows
-// CHECK: %[[PICKS:.*]] = mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x3xi32>
+// CHECK: %[[PICKS:.*]] = mtp.reshape %{{.*}} : tensor<?xi32> -> tensor<?x3xi32>
 // CHECK: %[[AT:.*]] = mtp.per_slot %[[SLOTS:[^ (]*]](%{{.*}}) {
 // CHECK: %[[ROOT:.*]] = tensor.extract
 // CHECK: %[[P0:.*]] = arith.addi %[[ROOT]],
@@ -313,7 +313,7 @@ mtp.round @tree_rule k 2 {
     %q = tensor.splat %slot : tensor<3xi32>
     mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
-  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
   %plain = mtp.make_rows %places, %places : tensor<?xi32>
   %rows = mtp.tree_rows %plain [-1, 0, 0]
   %w = mtp.weight "table" : tensor<16x16xf32>
@@ -353,7 +353,7 @@ mtp.round @bonus k 2 {
     %q = tensor.splat %slot : tensor<3xi32>
     mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
-  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %places, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
   %logits = mtp.embed %places, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
@@ -379,7 +379,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[P:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]] = mtp.unpack %[[P]], %[[PLACES]] : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
 // CHECK: mtp.output "picks" %[[OWN]]
-// CHECK: %[[PICKS:.*]] = mtp.regroup %[[OWN]]
+// CHECK: %[[PICKS:.*]] = mtp.reshape %[[OWN]]
 // CHECK: mtp.per_slot %{{.*}}(%[[PICKS]], %{{.*}}) {
 mtp.round @packed k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -389,7 +389,7 @@ mtp.round @packed k 2 {
     %q = tensor.splat %slot : tensor<3xi32>
     mtp.yield %d, %q : tensor<2xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x3xi32>)
-  %places = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
   %window = mtp.make_rows %places, %places : tensor<?xi32>
   %rows, %t, %at = mtp.pack %window, %places : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
@@ -407,7 +407,7 @@ mtp.round @packed k 2 {
 
 // With more nodes than depth, the path has k + 1 nodes: node 0 and k more.
 // CHECK-LABEL: mtp.round @deep k 2 nodes 5 {
-// CHECK: mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x5xi32>
+// CHECK: mtp.reshape %{{.*}} : tensor<?xi32> -> tensor<?x5xi32>
 // CHECK: %[[A:.*]]:3 = mtp.per_slot
 // CHECK: scf.for
 // CHECK: scf.yield %{{.*}} : tensor<5xi32>, i32, i32
@@ -422,7 +422,7 @@ mtp.round @deep k 2 nodes 5 {
     %o = tensor.splat %slot : tensor<5xi32>
     mtp.yield %d, %o, %o : tensor<4xi32>, tensor<5xi32>, tensor<5xi32>
   } : (tensor<?xi32>) -> (tensor<?x4xi32>, tensor<?x5xi32>, tensor<?x5xi32>)
-  %flat = mtp.regroup %own : tensor<?x5xi32> -> tensor<?xi32>
+  %flat = mtp.reshape %own : tensor<?x5xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %flat, %flat : tensor<?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>

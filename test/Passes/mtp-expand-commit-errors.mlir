@@ -61,7 +61,7 @@ mtp.round @tree k 1 {
     %p = tensor.splat %slot : tensor<2xi32>
     mtp.yield %slot, %p, %p : i32, tensor<2xi32>, tensor<2xi32>
   } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x2xi32>)
-  %flat = mtp.regroup %path : tensor<?x2xi32> -> tensor<?xi32>
+  %flat = mtp.reshape %path : tensor<?x2xi32> -> tensor<?xi32>
   %plain = mtp.make_rows %flat, %flat : tensor<?xi32>
   %rows = mtp.tree_rows %plain [-1, 0]
   // expected-error @+1 {{'func.call' op expected no call that takes the rows of a tree, is mtp-inline-layers missing before this pass?}}
@@ -84,8 +84,8 @@ mtp.round @tree k 1 {
     %m = arith.constant dense<[1, 3]> : tensor<2xi64>
     mtp.yield %slot, %p, %p, %m : i32, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>
   } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi64>)
-  %flat = mtp.regroup %path : tensor<?x2xi32> -> tensor<?xi32>
-  %masks = mtp.regroup %bits : tensor<?x2xi64> -> tensor<?xi64>
+  %flat = mtp.reshape %path : tensor<?x2xi32> -> tensor<?xi32>
+  %masks = mtp.reshape %bits : tensor<?x2xi64> -> tensor<?xi64>
   %w = mtp.weight "table" : tensor<16x8xf32>
   %x = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %best = func.call @places() : () -> tensor<?xi32>

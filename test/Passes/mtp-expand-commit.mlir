@@ -68,7 +68,7 @@ mtp.round @chain k 1 {
 // CHECK-LABEL: mtp.prefill @prompt k 0 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[MADE:.*]]:3 = mtp.per_slot
-// CHECK: %[[TOKEN:.*]] = mtp.regroup %[[MADE]]#1
+// CHECK: %[[TOKEN:.*]] = mtp.reshape %[[MADE]]#1
 // CHECK: %[[LAST:.*]] = mtp.per_slot %[[SLOTS]](%[[TOKEN]]) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PICK:.*]]: i32):
 // CHECK: %[[START:.*]] = mtp.load @prompt_sequences[
@@ -150,7 +150,7 @@ mtp.round @tree k 2 {
     %p = tensor.splat %slot : tensor<3xi32>
     mtp.yield %slot, %p, %p : i32, tensor<3xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x3xi32>)
-  %places = mtp.regroup %picks : tensor<?x3xi32> -> tensor<?xi32>
+  %places = mtp.reshape %picks : tensor<?x3xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %places, %places : tensor<?xi32>
   %tree = mtp.tree_rows %rows [-1, 0, 0]
   %w = mtp.weight "table" : tensor<16x8xf32>
@@ -215,9 +215,9 @@ mtp.round @drafter k 3 {
     %n = arith.constant 11 : i64
     mtp.yield %slot, %p, %p, %q, %q, %m, %n : i32, tensor<4xi32>, tensor<4xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>, i64
   } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x4xi32>, tensor<?x4xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi64>, tensor<?xi64>)
-  %s = mtp.regroup %at : tensor<?x2xi32> -> tensor<?xi32>
-  %t = mtp.regroup %places : tensor<?x2xi32> -> tensor<?xi32>
-  %m = mtp.regroup %bits : tensor<?x2xi64> -> tensor<?xi64>
+  %s = mtp.reshape %at : tensor<?x2xi32> -> tensor<?xi32>
+  %t = mtp.reshape %places : tensor<?x2xi32> -> tensor<?xi32>
+  %m = mtp.reshape %bits : tensor<?x2xi64> -> tensor<?xi64>
   %first = mtp.make_tree_rows %s, %s from %s at %t seeing %m : tensor<?xi32>, tensor<?xi64>
   %second = mtp.make_tree_rows %slots, %slots from %slots at %slots seeing %bit : tensor<?xi32>, tensor<?xi64>
   %third = mtp.make_tree_rows %s, %s from %s at %t seeing %m refreshed : tensor<?xi32>, tensor<?xi64>
@@ -279,7 +279,7 @@ mtp.round @deep k 2 nodes 5 {
     %o = tensor.splat %slot : tensor<5xi32>
     mtp.yield %slot, %p, %o : i32, tensor<3xi32>, tensor<5xi32>
   } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xi32>, tensor<?x5xi32>)
-  %flat = mtp.regroup %own : tensor<?x5xi32> -> tensor<?xi32>
+  %flat = mtp.reshape %own : tensor<?x5xi32> -> tensor<?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %flat, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   mtp.commit %count, %path, %e along %path : tensor<?xi32>, tensor<?x3xi32>, tensor<?x8xf32>, tensor<?x3xi32>
@@ -349,7 +349,7 @@ mtp.prefill @plain k 0 {
 // CHECK-COUNT-2: arith.remui
 // CHECK-NOT: arith.remui
 // CHECK: %[[KEPT:.*]] = mtp.read_state @recent_hidden of %[[SLOTS]] rows 5
-// CHECK: mtp.take_rows %[[KEPT]], %[[PLACE]]
+// CHECK: mtp.gather_rows %[[KEPT]], %[[PLACE]]
 // CHECK-NOT: mtp.recent_hidden
 mtp.prefill @behind k 2 catch_up 5 {
   %h = mtp.recent_hidden : tensor<?x8xf32>

@@ -20,9 +20,9 @@
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
 // CHECK: %[[V1:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#8
 // CHECK: %[[P1:.*]], %[[I1:.*]], %[[W1:.*]] = mtp.pack %[[V1]], %[[AT]]#3
-// CHECK: %[[OWN1:.*]] = mtp.take_rows %[[L1]], %[[I1]]
+// CHECK: %[[OWN1:.*]] = mtp.gather_rows %[[L1]], %[[I1]]
 // CHECK: %[[B1:.*]], %[[C1:.*]] = mtp.top_k %[[OWN1]] k 1 noise %[[P1]] {mtp.shares}
-// CHECK: %[[T1:.*]] = mtp.regroup %[[B1]]
+// CHECK: %[[T1:.*]] = mtp.reshape %[[B1]]
 // CHECK: %[[D1:.*]] = mtp.unpack %[[T1]], %[[W1]]
 // CHECK: %[[LOG1:.*]] = mtp.unpack %[[C1]], %[[W1]]
 // A draft stays if it is wanted and its logarithm is at least that of 0.25.
@@ -49,23 +49,23 @@
 // CHECK: %[[WAS:.*]] = tensor.extract %[[WERE]]
 // CHECK: arith.select %[[DEAD]], %{{.*}}, %[[WAS]]
 // CHECK: arith.maxsi %[[DRAFT]]
-// CHECK: %[[S2:.*]] = mtp.regroup %[[T2]]#0
+// CHECK: %[[S2:.*]] = mtp.reshape %[[T2]]#0
 // CHECK: mtp.make_rows %{{.*}}, %[[S2]]
 // CHECK: %[[G2:.*]] = mtp.mask_first
 // CHECK: %[[L2:.*]] = mtp.linear %[[G2]]
 // CHECK: %[[V2:.*]] = mtp.make_rows %[[SLOTS]], %[[NEXT]]#1
 // CHECK: %[[P2:.*]], %[[I2:.*]], %[[W2:.*]] = mtp.pack %[[V2]], %[[AT]]#6
-// CHECK: %[[OWN2:.*]] = mtp.take_rows %[[L2]], %[[I2]]
-// CHECK: %[[H2:.*]] = mtp.take_rows %[[G2]], %[[I2]]
+// CHECK: %[[OWN2:.*]] = mtp.gather_rows %[[L2]], %[[I2]]
+// CHECK: %[[H2:.*]] = mtp.gather_rows %[[G2]], %[[I2]]
 // CHECK: %[[B2:.*]], %{{.*}} = mtp.top_k %[[OWN2]] k 1 noise %[[P2]] {mtp.shares}
-// CHECK: %[[Q2:.*]] = mtp.regroup %[[B2]]
+// CHECK: %[[Q2:.*]] = mtp.reshape %[[B2]]
 // CHECK: %[[LAST:.*]]:4 = mtp.per_slot %[[SLOTS]](%[[NEXT]]#1,
 // The last module's further step has packed rows. Token and hidden state are
 // looked up among the rows of the draft before.
 // CHECK: %[[S3:.*]] = mtp.make_rows %[[SLOTS]], %[[LAST]]#2
 // CHECK: %[[P3:.*]], %[[I3:.*]], %[[W3:.*]] = mtp.pack %[[S3]], %[[W2]]
 // CHECK: %[[T3:.*]] = mtp.unpack %[[Q2]], %[[I3]]
-// CHECK: %[[H3:.*]] = mtp.take_rows %[[H2]], %[[I3]]
+// CHECK: %[[H3:.*]] = mtp.gather_rows %[[H2]], %[[I3]]
 // Drafts are picked for the rows that verify them, two positions later.
 // CHECK: %[[OF:.*]] = mtp.row_slots %[[P3]]
 // CHECK: %[[FROM:.*]] = mtp.row_positions %[[P3]]
@@ -153,7 +153,7 @@ mtp.round @best k 2 {
 // CHECK-LABEL: mtp.round @wanted k 2 {
 // CHECK: mtp.load @want_k[]
 // CHECK: %{{.*}}, %{{.*}}, %[[W1:.*]] = mtp.pack
-// CHECK: %[[L1:.*]] = mtp.take_rows
+// CHECK: %[[L1:.*]] = mtp.gather_rows
 // CHECK: mtp.sample %[[L1]]
 // CHECK: %[[A1:.*]] = mtp.unpack %[[L1]], %[[W1]]
 // CHECK: mtp.per_slot
@@ -224,7 +224,7 @@ mtp.round @paths k 2 {
       %t = tensor.extract %tokens[%c0] : tensor<3xi32>
       mtp.yield %t : i32
     } : (tensor<?xi32>, tensor<?x3xi32>) -> tensor<?xi32>
-    %m = mtp.exclude %l, %first : tensor<?x16xf32>, tensor<?xi32>
+    %m = mtp.mask_tokens %l, %first : tensor<?x16xf32>, tensor<?xi32>
     %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %p : tensor<?xi32>
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)

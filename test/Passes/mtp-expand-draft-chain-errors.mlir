@@ -65,7 +65,7 @@ mtp.round @r k 1 {
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
   %count, %picks = mtp.accept %drafts, %logits of %verified exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
-    // expected-error @+1 {{'mtp.add' op expected mtp.argmax, mtp.sample or mtp.exclude, as drafts of the vocabulary @few are picked by this region, too}}
+    // expected-error @+1 {{'mtp.add' op expected mtp.argmax, mtp.sample or mtp.mask_tokens, as drafts of the vocabulary @few are picked by this region, too}}
     %twice = mtp.add %l, %l : tensor<?x16xf32>
     %s = mtp.argmax %twice : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
@@ -157,7 +157,7 @@ mtp.round @r k 1 {
   %count, %picks = mtp.accept %drafts, %logits of %made exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
     %p = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
-    %m = mtp.exclude %l, %p : tensor<?x16xf32>, tensor<?xi32>
+    %m = mtp.mask_tokens %l, %p : tensor<?x16xf32>, tensor<?xi32>
     %q = mtp.sample %m, %rows anchored : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %q : tensor<?xi32>
   } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)

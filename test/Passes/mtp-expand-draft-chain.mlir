@@ -32,15 +32,15 @@
 // CHECK: %[[ROW:.*]] = arith.addi %[[BLOCK]], %[[WITHIN]]
 // CHECK: %[[P:.*]] = arith.addi %[[N]],
 // CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]], %[[ROW]], %[[P]] : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, i32, i32
-// CHECK: %[[S:.*]] = mtp.regroup %[[AT]]#1
-// CHECK: %[[PS:.*]] = mtp.regroup %[[AT]]#2
+// CHECK: %[[S:.*]] = mtp.reshape %[[AT]]#1
+// CHECK: %[[PS:.*]] = mtp.reshape %[[AT]]#2
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 2
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[PS]]
 // CHECK: mtp.weight "m1"
 // CHECK: %[[G:.*]] = mtp.mask_first %[[H]], %[[ROWS]]
 // CHECK: %[[L:.*]] = mtp.linear %[[G]]
 // The accept op's region picks, for the row that will verify the draft.
-// CHECK: %[[OWN:.*]] = mtp.take_rows %[[L]], %[[AT]]#3
+// CHECK: %[[OWN:.*]] = mtp.gather_rows %[[L]], %[[AT]]#3
 // CHECK: %[[VERIFIED:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#4
 // CHECK: %[[D1:.*]] = mtp.sample %[[OWN]], %[[VERIFIED]]
 // CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]](%[[D1]]) {
@@ -87,7 +87,7 @@ mtp.round @one k 1 {
 // CHECK: mtp.weight "m1"
 // CHECK: %[[G1:.*]] = mtp.mask_first
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
-// CHECK: %[[OWN1:.*]] = mtp.take_rows %[[L1]], %[[AT]]#3
+// CHECK: %[[OWN1:.*]] = mtp.gather_rows %[[L1]], %[[AT]]#3
 // CHECK: %[[V1:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#8
 // CHECK: %[[D1:.*]] = mtp.sample %[[OWN1]], %[[V1]]
 // The second module's tokens end in draft 1.
@@ -107,8 +107,8 @@ mtp.round @one k 1 {
 // CHECK: %[[G2:.*]] = mtp.mask_first %[[H2]]
 // CHECK: %[[L2:.*]] = mtp.linear %[[G2]]
 // The chain continues from the anchor's row, one row per slot.
-// CHECK: %[[OWN2:.*]] = mtp.take_rows %[[L2]], %[[AT]]#6
-// CHECK: %[[H3:.*]] = mtp.take_rows %[[G2]], %[[AT]]#6
+// CHECK: %[[OWN2:.*]] = mtp.gather_rows %[[L2]], %[[AT]]#6
+// CHECK: %[[H3:.*]] = mtp.gather_rows %[[G2]], %[[AT]]#6
 // CHECK: %[[V2:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#9
 // CHECK: %[[D2:.*]] = mtp.sample %[[OWN2]], %[[V2]]
 // CHECK: %[[R3:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#11
@@ -212,14 +212,14 @@ mtp.prefill @prompt k 2 {
 // CHECK: %[[DIFFERENCE:.*]] = arith.subi %[[N]], %[[A]]
 // CHECK: %[[BEHIND:.*]] = arith.constant 0 : i32
 // CHECK: arith.addi %[[DIFFERENCE]], %[[BEHIND]]
-// CHECK: %[[T:.*]] = mtp.regroup %[[AT]]#0
+// CHECK: %[[T:.*]] = mtp.reshape %[[AT]]#0
 // CHECK-NOT: mtp.read_state
 // CHECK: %[[ROWS:.*]] = mtp.make_rows
 // CHECK: %[[E1:.*]] = mtp.embed %[[T]]
 // CHECK: %[[L1:.*]] = mtp.mask_first %[[E1]], %[[ROWS]]
-// CHECK: %[[OWN:.*]] = mtp.take_rows %[[L1]], %[[AT]]#3
+// CHECK: %[[OWN:.*]] = mtp.gather_rows %[[L1]], %[[AT]]#3
 // CHECK: %[[D1:.*]] = mtp.sample %[[OWN]]
-// CHECK-NOT: mtp.take_rows
+// CHECK-NOT: mtp.gather_rows
 // CHECK: %[[NEXT:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#6
 // CHECK: %[[E2:.*]] = mtp.embed %[[D1]]
 // CHECK: %[[L2:.*]] = mtp.mask_first %[[E2]], %[[NEXT]]
@@ -274,12 +274,12 @@ mtp.prefill @prompt k 2 {
 // vocabulary, with which the accept op's region picks.
 // CHECK: mtp.vocabulary @few
 // CHECK-LABEL: mtp.round @logits k 2 {
-// CHECK: %[[L1:.*]] = mtp.take_rows
+// CHECK: %[[L1:.*]] = mtp.gather_rows
 // CHECK: %[[D1:.*]] = mtp.sample %[[L1]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
 // CHECK: %[[L2:.*]] = mtp.embed %[[D1]]
 // CHECK: mtp.sample %[[L2]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
 // CHECK: %[[ALL:.*]] = mtp.concat_rows %[[L1]] rows 1, %[[L2]] rows 1 : tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
-// CHECK: %[[Q:.*]] = mtp.regroup %[[ALL]] : tensor<?x4xf32> -> tensor<?x2x4xf32>
+// CHECK: %[[Q:.*]] = mtp.reshape %[[ALL]] : tensor<?x4xf32> -> tensor<?x2x4xf32>
 // CHECK: mtp.output "from" %[[Q]] : tensor<?x2x4xf32>
 // CHECK-LABEL: mtp.round @unread k 1 {
 // CHECK-NOT: tensor<?x1x4xf32>
@@ -332,18 +332,18 @@ mtp.round @unread k 1 {
 // draft's pick takes the row that verifies it. It is computed after the drafts,
 // and moves before them.
 // CHECK-LABEL: mtp.round @captured k 2 {
-// CHECK: mtp.take_rows
-// CHECK: %[[BIAS:.*]] = mtp.regroup %{{.*}} : tensor<?x3x16xf32>
+// CHECK: mtp.gather_rows
+// CHECK: %[[BIAS:.*]] = mtp.reshape %{{.*}} : tensor<?x3x16xf32>
 // CHECK: %[[AT0:.*]] = mtp.per_slot
 // CHECK: %[[THREE:.*]] = arith.constant 3 : i32
 // CHECK: arith.muli %{{.*}}, %[[THREE]]
-// CHECK: %[[I0:.*]] = mtp.regroup %[[AT0]]
-// CHECK: %[[B0:.*]] = mtp.take_rows %[[BIAS]], %[[I0]]
+// CHECK: %[[I0:.*]] = mtp.reshape %[[AT0]]
+// CHECK: %[[B0:.*]] = mtp.gather_rows %[[BIAS]], %[[I0]]
 // CHECK: mtp.add %{{.*}}, %[[B0]]
 // CHECK: %[[AT1:.*]] = mtp.per_slot
 // CHECK: arith.constant 1 : i32
-// CHECK: %[[I1:.*]] = mtp.regroup %[[AT1]]
-// CHECK: %[[B1:.*]] = mtp.take_rows %[[BIAS]], %[[I1]]
+// CHECK: %[[I1:.*]] = mtp.reshape %[[AT1]]
+// CHECK: %[[B1:.*]] = mtp.gather_rows %[[BIAS]], %[[I1]]
 // CHECK: mtp.add %{{.*}}, %[[B1]]
 // CHECK: mtp.verify
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
@@ -361,7 +361,7 @@ mtp.round @captured k 2 {
     %b = tensor.splat %x : tensor<3x16xf32>
     mtp.yield %b : tensor<3x16xf32>
   } : (tensor<?xi32>) -> tensor<?x3x16xf32>
-  %bias = mtp.regroup %grid : tensor<?x3x16xf32> -> tensor<?x16xf32>
+  %bias = mtp.reshape %grid : tensor<?x3x16xf32> -> tensor<?x16xf32>
   %logits, %hidden, %made = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "table" : tensor<16x16xf32>
@@ -382,7 +382,7 @@ mtp.round @captured k 2 {
 // The region gets the slot of a draft's row and the tokens that lead to it.
 // CHECK-LABEL: mtp.round @paths k 2 {
 // Only the anchor.
-// CHECK: mtp.take_rows
+// CHECK: mtp.gather_rows
 // CHECK: mtp.per_slot %[[S:.*]] {
 // CHECK: %[[A:.*]] = mtp.load @window[
 // CHECK: %[[NONE:.*]] = arith.constant -1 : i32
@@ -420,7 +420,7 @@ mtp.round @paths k 2 {
       %t = tensor.extract %tokens[%c0] : tensor<3xi32>
       mtp.yield %t : i32
     } : (tensor<?xi32>, tensor<?x3xi32>) -> tensor<?xi32>
-    %m = mtp.exclude %l, %first : tensor<?x16xf32>, tensor<?xi32>
+    %m = mtp.mask_tokens %l, %first : tensor<?x16xf32>, tensor<?xi32>
     %p = mtp.sample %m, %rows : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %p : tensor<?xi32>
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)

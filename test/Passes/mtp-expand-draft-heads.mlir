@@ -10,11 +10,11 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_co
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
 // CHECK: mtp.weight "first"
 // CHECK: %[[L0:.*]] = mtp.linear %[[H]]
-// CHECK: %[[A0:.*]] = mtp.take_rows %[[L0]], %[[ANCHOR:.*]] :
+// CHECK: %[[A0:.*]] = mtp.gather_rows %[[L0]], %[[ANCHOR:.*]] :
 // CHECK: %[[D0:.*]] = mtp.sample %[[A0]], %{{.*}} :
 // CHECK: mtp.weight "second"
 // CHECK: %[[L1:.*]] = mtp.linear %[[H]]
-// CHECK: %[[A1:.*]] = mtp.take_rows %[[L1]], %[[ANCHOR]] :
+// CHECK: %[[A1:.*]] = mtp.gather_rows %[[L1]], %[[ANCHOR]] :
 // CHECK: %[[AT:.*]]:2 = mtp.per_slot
 // CHECK: %[[N:.*]] = mtp.load @length[]
 // CHECK: arith.addi %[[N]], %{{.*}} : i32
@@ -62,7 +62,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_nodes = 6, max_ba
 // CHECK: %[[B0:.*]], %{{.*}} = mtp.top_k %{{.*}} k 2 noise %{{.*}} : tensor<?x16xf32> -> tensor<?x2xi32>
 // CHECK: mtp.weight "second"
 // CHECK: %[[L1:.*]] = mtp.linear
-// CHECK: %[[A1:.*]] = mtp.take_rows %[[L1]]
+// CHECK: %[[A1:.*]] = mtp.gather_rows %[[L1]]
 // CHECK: %[[B1:.*]], %{{.*}} = mtp.top_k %[[A1]] k 2 noise %{{.*}} : tensor<?x16xf32> -> tensor<?x2xi32>
 // CHECK-NOT: mtp.top_k
 // CHECK-NOT: mtp.weight "third"
@@ -109,11 +109,11 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_nodes = 6, max_ba
 // CHECK: mtp.top_k %{{.*}} k 2 noise
 // CHECK: mtp.weight "second"
 // CHECK: %[[L1:.*]] = mtp.linear
-// CHECK: %[[A1:.*]] = mtp.take_rows %[[L1]]
-// CHECK: %[[BOTH:.*]] = mtp.take_rows %[[A1]]
-// CHECK: %[[X:.*]] = mtp.exclude %[[BOTH]]
+// CHECK: %[[A1:.*]] = mtp.gather_rows %[[L1]]
+// CHECK: %[[BOTH:.*]] = mtp.gather_rows %[[A1]]
+// CHECK: %[[X:.*]] = mtp.mask_tokens %[[BOTH]]
 // CHECK: %[[B1:.*]], %{{.*}} = mtp.top_k %[[X]] k 2 noise
-// CHECK: %[[G1:.*]] = mtp.regroup %{{.*}} : tensor<?xi32> -> tensor<?x4xi32>
+// CHECK: %[[G1:.*]] = mtp.reshape %{{.*}} : tensor<?xi32> -> tensor<?x4xi32>
 // CHECK: mtp.verify
 mtp.round @paths k 3 nodes 6 {
   %drafts = mtp.draft_heads tree [-1, 0, 0, 1, 1, 2] {
@@ -147,7 +147,7 @@ mtp.round @paths k 3 nodes 6 {
       %t = tensor.extract %own[%c0] : tensor<4xi32>
       mtp.yield %t : i32
     } : (tensor<?xi32>, tensor<?x4xi32>) -> tensor<?xi32>
-    %x = mtp.exclude %l, %last : tensor<?x16xf32>, tensor<?xi32>
+    %x = mtp.mask_tokens %l, %last : tensor<?x16xf32>, tensor<?xi32>
     %s = mtp.sample %x, %r : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x5xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)

@@ -7,8 +7,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
 // CHECK: %[[G:.*]] = mtp.mask_first %[[H]]
 // CHECK: %[[L:.*]] = mtp.linear %[[G]]
-// CHECK: %[[L0:.*]] = mtp.take_rows %[[L]]
-// CHECK: %[[H0:.*]] = mtp.take_rows %[[G]]
+// CHECK: %[[L0:.*]] = mtp.gather_rows %[[L]]
+// CHECK: %[[H0:.*]] = mtp.gather_rows %[[G]]
 // CHECK: %[[V0:.*]] = mtp.make_rows
 // CHECK: %[[D0:.*]], %{{.*}} = mtp.top_k %[[L0]] k 2 noise %[[V0]]
 // Only node 1 has children: the module runs over it, on the anchor's hidden
@@ -16,7 +16,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 4, max_batch = 2, max_co
 // CHECK: %[[PLACES:.*]]:6 = mtp.per_slot
 // CHECK: arith.constant 3 : i64
 // CHECK: %[[TREE:.*]] = mtp.make_tree_rows {{.*}} seeing %{{.*}} refreshed :
-// CHECK: %[[H1:.*]] = mtp.take_rows %[[H0]]
+// CHECK: %[[H1:.*]] = mtp.gather_rows %[[H0]]
 // CHECK: %[[G1:.*]] = mtp.mask_first %[[H1]], %[[TREE]]
 // CHECK: %[[L1:.*]] = mtp.linear %[[G1]]
 // CHECK: %[[D1:.*]], %{{.*}} = mtp.top_k %[[L1]] k 2 noise %{{.*}} :
@@ -110,9 +110,9 @@ mtp.round @generate_k2 k 2 {
 // CHECK: %[[R3:.*]] = mtp.make_tree_rows
 // CHECK: mtp.weight "three"
 // CHECK: %[[G3:.*]] = mtp.mask_first %{{.*}}, %[[R3]]
-// CHECK: %[[OWN:.*]] = mtp.take_rows %[[G3]]
+// CHECK: %[[OWN:.*]] = mtp.gather_rows %[[G3]]
 // CHECK: %[[R4:.*]] = mtp.make_tree_rows
-// CHECK: %[[LAST:.*]] = mtp.take_rows %[[OWN]]
+// CHECK: %[[LAST:.*]] = mtp.gather_rows %[[OWN]]
 // CHECK: mtp.weight "three"
 // CHECK: mtp.mask_first %[[LAST]], %[[R4]]
 // CHECK-NOT: mtp.weight "three"
@@ -160,9 +160,9 @@ mtp.round @modules_k4 k 4 nodes 7 {
 // second one without the first; for node 3 those of the row that ran node 1.
 // They are in the order of nodes.
 // CHECK-LABEL: mtp.round @logits k 3 {
-// CHECK: %[[L0:.*]] = mtp.take_rows
+// CHECK: %[[L0:.*]] = mtp.gather_rows
 // CHECK: %[[D1:.*]] = mtp.argmax %[[L0]] tokens @few
-// CHECK: %[[REST:.*]] = mtp.exclude %[[L0]], %[[D1]] tokens @few : tensor<?x4xf32>, tensor<?xi32>
+// CHECK: %[[REST:.*]] = mtp.mask_tokens %[[L0]], %[[D1]] tokens @few : tensor<?x4xf32>, tensor<?xi32>
 // CHECK: mtp.argmax %[[REST]] tokens @few
 // CHECK: %[[L1:.*]] = mtp.embed
 // CHECK: mtp.argmax %[[L1]] tokens @few
@@ -170,9 +170,9 @@ mtp.round @modules_k4 k 4 nodes 7 {
 // CHECK: %[[ALL:.*]] = mtp.concat_rows %[[TWO]] rows 2, %[[L1]] rows 1
 // CHECK: %[[INDEX:.*]] = mtp.per_slot
 // CHECK: tensor<?x3xi32>
-// CHECK: %[[BY:.*]] = mtp.regroup %[[INDEX]]
-// CHECK: %[[NODES:.*]] = mtp.take_rows %[[ALL]], %[[BY]]
-// CHECK: %[[Q:.*]] = mtp.regroup %[[NODES]] : tensor<?x4xf32> -> tensor<?x3x4xf32>
+// CHECK: %[[BY:.*]] = mtp.reshape %[[INDEX]]
+// CHECK: %[[NODES:.*]] = mtp.gather_rows %[[ALL]], %[[BY]]
+// CHECK: %[[Q:.*]] = mtp.reshape %[[NODES]] : tensor<?x4xf32> -> tensor<?x3x4xf32>
 // CHECK: mtp.output "from" %[[Q]]
 module attributes {mtp.envelope = #mtp.envelope<max_k = 3, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>

@@ -10,7 +10,7 @@ mtp.prefill @prompt k 2 {
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %g = mtp.mask_first %e, %moved : tensor<?x8xf32>
-  %own = mtp.take_rows %g, %slots : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %own = mtp.gather_rows %g, %slots : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %own, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }
@@ -26,7 +26,7 @@ mtp.round @second k 2 {
   %t2, %rows2, %h2, %anchor2, %last = mtp.refresh_module 2 of %h with %t at %rows
       : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   %g2 = mtp.mask_first %h2, %rows2 : tensor<?x8xf32>
-  %one = mtp.take_rows %g2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %one = mtp.gather_rows %g2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %one, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }
@@ -47,7 +47,7 @@ mtp.round @tokens k 2 {
   // expected-error @below {{'mtp.refresh_module' op expected a token for each of the 1 rows of nodes that a slot has, got 3}}
   %t2, %rows2, %h2, %anchor2, %last = mtp.refresh_module 2 of %h with %t at %tree
       : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
-  %one = mtp.take_rows %h2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %one = mtp.gather_rows %h2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %one, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }
@@ -61,10 +61,10 @@ mtp.prefill @prompt k 2 {
   %t, %rows = mtp.prompt_rows ahead 1 : tensor<?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  // expected-error @below {{'mtp.refresh_module' op expected no use of the rows from which drafts come, as a prompt has none, got one in mtp.take_rows}}
+  // expected-error @below {{'mtp.refresh_module' op expected no use of the rows from which drafts come, as a prompt has none, got one in mtp.gather_rows}}
   %t2, %rows2, %h2, %anchor2, %last = mtp.refresh_module 2 of %e
       : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
-  %one = mtp.take_rows %h2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %one = mtp.gather_rows %h2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %one, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }

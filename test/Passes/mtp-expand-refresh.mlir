@@ -14,14 +14,14 @@
 // CHECK: %[[FIRST:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
 // CHECK: arith.constant -1 : i32
 // CHECK: mtp.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[N]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32, i32
-// CHECK: %[[T:.*]] = mtp.regroup %[[AT]]#0
-// CHECK: %[[S:.*]] = mtp.regroup %[[AT]]#1
-// CHECK: %[[P:.*]] = mtp.regroup %[[AT]]#2
+// CHECK: %[[T:.*]] = mtp.reshape %[[AT]]#0
+// CHECK: %[[S:.*]] = mtp.reshape %[[AT]]#1
+// CHECK: %[[P:.*]] = mtp.reshape %[[AT]]#2
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[P]]
 // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3
 // CHECK: mtp.embed %[[T]]
 // CHECK: mtp.mask_first %[[H]], %[[ROWS]]
-// CHECK: mtp.take_rows %{{.*}}, %[[AT]]#3
+// CHECK: mtp.gather_rows %{{.*}}, %[[AT]]#3
 // CHECK: mtp.make_rows %{{.*}}, %[[AT]]#4
 // CHECK-NOT: mtp.refresh
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
@@ -32,7 +32,7 @@ mtp.round @two k 2 {
   %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %m = mtp.mask_first %h, %rows : tensor<?x8xf32>
   %x = mtp.add %e, %m : tensor<?x8xf32>
-  %own = mtp.take_rows %x, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %own = mtp.gather_rows %x, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   %at = mtp.make_rows %slots, %next : tensor<?xi32>
   %y = mtp.mask_first %own, %at : tensor<?x8xf32>
   mtp.write_state %y, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
@@ -56,7 +56,7 @@ mtp.round @own k 1 {
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %t, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %m = mtp.mask_first %e, %rows : tensor<?x8xf32>
-  %own = mtp.take_rows %m, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %own = mtp.gather_rows %m, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %own, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }
@@ -79,13 +79,13 @@ mtp.round @own k 1 {
 // CHECK: } : {{.*}} -> (tensor<?x5xi32>, tensor<?x5xi32>, tensor<?x5xi32>, tensor<?x5xi32>, tensor<?x5xi64>, tensor<?x5xi32>, tensor<?x5xi32>, tensor<?x2xi32>, tensor<?xi32>, tensor<?xi32>)
 // CHECK: %[[KEPT:.*]] = mtp.read_state @carry_2 of %[[SLOTS]] :
 // CHECK: %[[ALL:.*]] = mtp.concat_rows %[[KEPT]] rows 1, %[[G]] rows 3
-// CHECK: %[[OWN:.*]] = mtp.take_rows %[[ALL]]
+// CHECK: %[[OWN:.*]] = mtp.gather_rows %[[ALL]]
 // CHECK: mtp.write_state %[[G]][%[[M]]#9], @carry_2 of %[[SLOTS]]
 // CHECK: %[[ROWS:.*]] = mtp.make_tree_rows {{.*}} refreshed
-// CHECK: %[[LAST:.*]] = mtp.regroup %[[M]]#7
+// CHECK: %[[LAST:.*]] = mtp.reshape %[[M]]#7
 // CHECK: %[[G2:.*]] = mtp.mask_first %[[OWN]], %[[ROWS]]
-// CHECK: mtp.take_rows %[[G2]], %[[M]]#8
-// CHECK: mtp.take_rows %[[G2]], %[[LAST]]
+// CHECK: mtp.gather_rows %[[G2]], %[[M]]#8
+// CHECK: mtp.gather_rows %[[G2]], %[[LAST]]
 // Nodes only.
 // CHECK: %[[N:.*]]:5 = mtp.per_slot %[[SLOTS]]({{.*}}) {
 // CHECK: arith.shrui
@@ -106,18 +106,18 @@ mtp.round @second k 2 {
     %masks = tensor.splat %c3 : tensor<2xi64>
     mtp.yield %two, %masks : tensor<2xi32>, tensor<2xi64>
   } : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x2xi64>)
-  %x = mtp.regroup %a : tensor<?x2xi32> -> tensor<?xi32>
-  %m = mtp.regroup %b : tensor<?x2xi64> -> tensor<?xi64>
+  %x = mtp.reshape %a : tensor<?x2xi32> -> tensor<?xi32>
+  %m = mtp.reshape %b : tensor<?x2xi64> -> tensor<?xi64>
   %tree = mtp.make_tree_rows %x, %x from %x at %x seeing %m refreshed : tensor<?xi32>, tensor<?xi64>
   %t2, %rows2, %h2, %anchor2, %last = mtp.refresh_module 2 of %g with %x at %tree
       : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   %g2 = mtp.mask_first %h2, %rows2 : tensor<?x8xf32>
-  %one = mtp.take_rows %g2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %one = mtp.gather_rows %g2, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %one, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
-  %two = mtp.take_rows %g2, %last : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %two = mtp.gather_rows %g2, %last : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   %moved = mtp.module_rows %tree module 2
   %g3 = mtp.mask_first %two, %moved : tensor<?x8xf32>
-  %three = mtp.take_rows %g3, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %three = mtp.gather_rows %g3, %anchor2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %three, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 
@@ -137,7 +137,7 @@ mtp.prefill @prompt k 2 {
   %g = mtp.mask_first %e, %rows : tensor<?x8xf32>
   %t2, %rows2, %h, %anchor, %last = mtp.refresh_module 2 of %g : (tensor<?x8xf32>) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
   %g2 = mtp.mask_first %h, %rows2 : tensor<?x8xf32>
-  %own = mtp.take_rows %g2, %slots : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %own = mtp.gather_rows %g2, %slots : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   mtp.write_state %own, @out of %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 }

@@ -70,7 +70,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK-LABEL: mtp.round @own k 2 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[MADE:.*]]:2 = mtp.per_slot
-// CHECK: %[[FLAT:.*]] = mtp.regroup %[[MADE]]#0
+// CHECK: %[[FLAT:.*]] = mtp.reshape %[[MADE]]#0
 // CHECK: %[[R:.*]]:4 = mtp.per_slot %[[SLOTS]](%[[MADE]]#0, %[[MADE]]#1) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[PLACES:.*]]: tensor<3xi32>, %[[PARENTS:.*]]: tensor<3xi32>):
 // CHECK: %[[WALK:.*]]:3 = scf.for
@@ -82,7 +82,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: arith.shli
 // CHECK: arith.ori
 // CHECK: mtp.yield
-// CHECK: %[[BITS:.*]] = mtp.regroup %[[R]]#3 : tensor<?x3xi64> -> tensor<?xi64>
+// CHECK: %[[BITS:.*]] = mtp.reshape %[[R]]#3 : tensor<?x3xi64> -> tensor<?xi64>
 // CHECK: mtp.make_tree_rows %[[FLAT]], %{{.*}} from %{{.*}} at %{{.*}} seeing %[[BITS]] :
 mtp.round @own k 2 {
   %slots = mtp.slots : tensor<?xi32>
@@ -91,7 +91,7 @@ mtp.round @own k 2 {
     %p = tensor.splat %slot : tensor<3xi32>
     mtp.yield %p, %p : tensor<3xi32>, tensor<3xi32>
   } : (tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?x3xi32>)
-  %flat = mtp.regroup %places : tensor<?x3xi32> -> tensor<?xi32>
+  %flat = mtp.reshape %places : tensor<?x3xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %flat, %flat : tensor<?xi32>
   %tree = mtp.tree_rows %rows parents %parents : tensor<?x3xi32>
   %w = mtp.weight "table" : tensor<16x8xf32>

@@ -138,7 +138,7 @@ mtp.round @captures k 2 {
     %d = tensor.splat %slot : tensor<3xi32>
     mtp.yield %d : tensor<3xi32>
   } : (tensor<?xi32>) -> tensor<?x3xi32>
-  %own = mtp.regroup %both : tensor<?x3xi32> -> tensor<?xi32>
+  %own = mtp.reshape %both : tensor<?x3xi32> -> tensor<?xi32>
   // expected-error @+1 {{'mtp.verify' op expected max_rows of at least max_batch * 3 = 12, or none, got 8: its region needs all rows of a slot}}
   %logits, %hidden, %rows = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %r: !mtp.rows):

@@ -13,8 +13,8 @@ mtp.recurrence @memory layers 1 heads 1 keys 2 values 4 key_heads 1 window 4
 // CHECK: %[[THREE:.*]] = arith.constant 3 : i32
 // CHECK: tensor.yield %[[THREE]] : i32
 // CHECK: %[[ROWS:.*]] = mtp.make_rows
-// CHECK: %[[P:.*]] = mtp.regroup %[[W]]#4
-// CHECK: %[[K:.*]] = mtp.regroup %[[W]]#5
+// CHECK: %[[P:.*]] = mtp.reshape %[[W]]#4
+// CHECK: %[[K:.*]] = mtp.reshape %[[W]]#5
 // CHECK: %[[RUNS:.*]] = mtp.run_rows %[[ROWS]] pending %[[P]] keeps %[[K]]
 // CHECK: %[[PACKED:.*]], %{{.*}}, %{{.*}} = mtp.pack %[[RUNS]],
 // CHECK: mtp.causal_conv %{{.*}}, %{{.*}}, %[[PACKED]] in @memory[0]

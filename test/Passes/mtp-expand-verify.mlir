@@ -56,9 +56,9 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: arith.select %[[IS_ROW]], %[[AT_ROW]]
 // CHECK: %[[POSITIONS:.*]] = tensor.from_elements
 // CHECK: mtp.yield %[[TOKENS]], %[[OF]], %[[POSITIONS]], %[[DRAFTED]] : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, i32
-// CHECK: %[[T:.*]] = mtp.regroup %[[W]]#0 : tensor<?x3xi32> -> tensor<?xi32>
-// CHECK: %[[S:.*]] = mtp.regroup %[[W]]#1
-// CHECK: %[[P:.*]] = mtp.regroup %[[W]]#2
+// CHECK: %[[T:.*]] = mtp.reshape %[[W]]#0 : tensor<?x3xi32> -> tensor<?xi32>
+// CHECK: %[[S:.*]] = mtp.reshape %[[W]]#1
+// CHECK: %[[P:.*]] = mtp.reshape %[[W]]#2
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[S]], %[[P]] : tensor<?xi32>
 // CHECK: mtp.output "tokens" %[[T]]
 // CHECK: mtp.output "drafted" %[[W]]#3 : tensor<?xi32>
@@ -383,7 +383,7 @@ mtp.round @captures k 1 {
     %b = tensor.splat %slot : tensor<2xi32>
     mtp.yield %d, %b : tensor<1xi32>, tensor<2xi32>
   } : (tensor<?xi32>) -> (tensor<?x1xi32>, tensor<?x2xi32>)
-  %own = mtp.regroup %both : tensor<?x2xi32> -> tensor<?xi32>
+  %own = mtp.reshape %both : tensor<?x2xi32> -> tensor<?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %bias = mtp.embed %own, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   %logits, %hidden = mtp.verify %drafts {
@@ -421,8 +421,8 @@ mtp.round @groups k 1 {
   } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, !mtp.rows)
   %count, %picks = mtp.accept %drafts, %logits of %rows exact {
   ^bb0(%l: tensor<?x16xf32>, %r: !mtp.rows):
-    %g = mtp.regroup %l : tensor<?x16xf32> -> tensor<?x2x16xf32>
-    %back = mtp.regroup %g : tensor<?x2x16xf32> -> tensor<?x16xf32>
+    %g = mtp.reshape %l : tensor<?x16xf32> -> tensor<?x2x16xf32>
+    %back = mtp.reshape %g : tensor<?x2x16xf32> -> tensor<?x16xf32>
     %s = mtp.argmax %back : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x?xi32>)
@@ -504,7 +504,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_co
 // CHECK: %[[E:.*]] = mtp.embed %[[T]]
 // CHECK: %[[M:.*]] = mtp.mask_first %[[E]], %[[PACKED]]
 // CHECK: %[[L:.*]] = mtp.linear %[[M]]
-// CHECK: %[[TAKEN:.*]] = mtp.take_rows %[[L]], %[[SCORED]]
+// CHECK: %[[TAKEN:.*]] = mtp.gather_rows %[[L]], %[[SCORED]]
 // CHECK: mtp.output "logits" %[[TAKEN]]
 // CHECK-NOT: mtp.output "places"
 // CHECK: %[[PL:.*]] = mtp.unpack %[[TAKEN]], %[[PLACE]]
@@ -712,7 +712,7 @@ mtp.state @seen : i32
 // CHECK: mtp.accept
 mtp.round @stores k 1 {
   %slots = mtp.slots : tensor<?xi32>
-  %drafts = mtp.regroup %slots : tensor<?xi32> -> tensor<?x1xi32>
+  %drafts = mtp.reshape %slots : tensor<?xi32> -> tensor<?x1xi32>
   %logits, %hidden = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %of = mtp.row_slots %rows : tensor<?xi32>

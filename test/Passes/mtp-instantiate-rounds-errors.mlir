@@ -148,7 +148,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @hidden[2, 8] : f32
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}
@@ -319,10 +319,10 @@ mtp.round @several {
           : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
       %y2 = mtp.attention %h2, %h2, %h2, %rows2 heads 1 kv_heads 1 scale 1.0 cache @kv[1]
            : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-      %own2 = mtp.take_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      %own2 = mtp.gather_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
       scf.yield %own2 : tensor<?x8xf32>
     } else {
-      %own = mtp.take_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      %own = mtp.gather_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
       scf.yield %own : tensor<?x8xf32>
     }
     %d = mtp.argmax %last : tensor<?x8xf32> -> tensor<?xi32>
@@ -360,7 +360,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @accepted : i32 rebuild save
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}
@@ -378,7 +378,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @window[max_k + 1] : i32 input
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}
@@ -396,7 +396,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @accepted : i32 init 1
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}
@@ -414,7 +414,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @known[max_context + 1] : i32 rebuild tokens
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}
@@ -432,7 +432,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.state @known[4] : i32 init 7
 mtp.round @short {
   %slots = mtp.slots : tensor<?xi32>
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   %w = mtp.weight "embed" : tensor<16x8xf32>
   %e = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
   // expected-note @+1 {{the commit is here}}

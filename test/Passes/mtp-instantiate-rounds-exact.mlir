@@ -101,7 +101,7 @@ mtp.round @r {
     } : tensor<?x8xf32>
     mtp.yield %all : tensor<?x8xf32>
   } : (tensor<?xi32>) -> tensor<?x?x8xf32>
-  %bias = mtp.regroup %grid : tensor<?x?x8xf32> -> tensor<?x8xf32>
+  %bias = mtp.reshape %grid : tensor<?x?x8xf32> -> tensor<?x8xf32>
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "drafter" : tensor<8x8xf32>
@@ -587,7 +587,7 @@ mtp.round @r {
     } : tensor<?x8xf32>
     mtp.yield %all : tensor<?x8xf32>
   } : (tensor<?xi32>) -> tensor<?x?x8xf32>
-  %bias = mtp.regroup %grid : tensor<?x?x8xf32> -> tensor<?x8xf32>
+  %bias = mtp.reshape %grid : tensor<?x?x8xf32> -> tensor<?x8xf32>
   %drafts = mtp.draft_chain {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "drafter" : tensor<8x8xf32>

@@ -465,7 +465,7 @@ mtp.round @groups {
       %both = arith.addi %first, %t : i32
       mtp.yield %both, %all : i32, f32
     } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?x4xi32>, tensor<?x?x16xf32>) -> (tensor<?xi32>, tensor<?xf32>)
-    %own = mtp.pick_residual %p at %n by %u : (tensor<?x?x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+    %own = mtp.sample_residual %p at %n by %u : (tensor<?x?x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     mtp.yield %n, %own : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x16xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x16xf32>
@@ -482,7 +482,7 @@ mtp.round @groups {
 // CHECK-NOT: mtp.refresh
 // CHECK-NOT: mtp.argmax
 // CHECK: mtp.verify {
-// CHECK: mtp.regroup %{{.*}} : tensor<?x16xf32> -> tensor<?x1x16xf32>
+// CHECK: mtp.reshape %{{.*}} : tensor<?x16xf32> -> tensor<?x1x16xf32>
 // CHECK: mtp.accept
 // CHECK: -> (tensor<?xi32>, tensor<?x1xi32>)
 // CHECK-LABEL: mtp.round @core_k2 k 2 {
@@ -493,7 +493,7 @@ mtp.round @groups {
 // CHECK: %[[D:.*]] = mtp.per_slot
 // CHECK: } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x2xi32>
 // CHECK: mtp.verify %[[D]] {
-// CHECK: mtp.regroup %{{.*}} : tensor<?x16xf32> -> tensor<?x3x16xf32>
+// CHECK: mtp.reshape %{{.*}} : tensor<?x16xf32> -> tensor<?x3x16xf32>
 // CHECK: mtp.accept
 // CHECK: -> (tensor<?xi32>, tensor<?x3xi32>)
 // The prefill of a drafter with rows from mtp.refresh.
@@ -556,9 +556,9 @@ mtp.round @core {
     %l = mtp.linear %e, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %e : tensor<?x16xf32>, tensor<?x8xf32>
   } : (tensor<?x?xi32>) -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  %own = mtp.regroup %logits : tensor<?x16xf32> -> tensor<?x?x16xf32>
+  %own = mtp.reshape %logits : tensor<?x16xf32> -> tensor<?x?x16xf32>
   mtp.output "own" %own : tensor<?x?x16xf32>
-  %changed = mtp.regroup %own : tensor<?x?x16xf32> -> tensor<?x16xf32>
+  %changed = mtp.reshape %own : tensor<?x?x16xf32> -> tensor<?x16xf32>
   %count, %picks = mtp.accept %drafts, %changed exact {
   ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
     %s = mtp.sample %l, %rows : tensor<?x16xf32> -> tensor<?xi32>
@@ -827,7 +827,7 @@ mtp.round @generate {
   %drafts = mtp.draft {
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x8xf32>
     mtp.cache_append %h, %rows into @kv[0] at 0 : tensor<?x8xf32>
-    %own = mtp.take_rows %h, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+    %own = mtp.gather_rows %h, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
     %d = mtp.argmax %own : tensor<?x8xf32> -> tensor<?xi32>
     %slots = mtp.slots : tensor<?xi32>
     %grid = mtp.per_slot %slots(%d) {
@@ -933,10 +933,10 @@ mtp.round @several {
           : (tensor<?x8xf32>, tensor<?xi32>, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
       %y2 = mtp.attention %h2, %h2, %h2, %rows2 heads 1 kv_heads 1 scale 1.0 cache @kv[1]
            : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
-      %own2 = mtp.take_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      %own2 = mtp.gather_rows %y2, %last2 : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
       scf.yield %own2 : tensor<?x8xf32>
     } else {
-      %own = mtp.take_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+      %own = mtp.gather_rows %g, %anchor : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
       scf.yield %own : tensor<?x8xf32>
     }
     %d = mtp.argmax %last : tensor<?x8xf32> -> tensor<?xi32>

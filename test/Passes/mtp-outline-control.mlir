@@ -291,7 +291,7 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_co
 // CHECK: %[[LIVES:.*]] = arith.cmpi sge, %[[PLACE]], %[[C0]]
 // CHECK: %[[ROW:.*]] = arith.maxsi %[[PLACE]], %[[C0]]
 // CHECK: %[[GROUP:.*]] = arith.divui %[[ROW]], %[[C3]]
-// CHECK: %[[NEAR:.*]] = exec.nearest_task %[[GROUP]]
+// CHECK: %[[NEAR:.*]] = exec.clamp_task %[[GROUP]]
 // CHECK: %[[IN:.*]] = arith.remui %[[ROW]], %[[C3]]
 // CHECK: %[[OWN:.*]] = scf.if %[[LIVES]]
 // CHECK-NEXT: %[[V:.*]] = memref.load %[[X]][%[[NEAR]], %[[IN]], %[[C2]]]
@@ -310,8 +310,8 @@ exec.program @packed function {
   // CHECK: %{{.*}}, %{{.*}}, %[[P:.*]], %{{.*}} = mtp.pack
   %p, %t, %places, %theirs = mtp.pack %rows, %tokens prompts %prompts, %more : tensor<6xi32>, tensor<2xi32> -> tensor<8xi32>
   %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
-  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
-  // CHECK: %[[G:.*]] = mtp.regroup %[[P]] : tensor<6xi32> -> tensor<2x3xi32>
+  %groups = mtp.reshape %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  // CHECK: %[[G:.*]] = mtp.reshape %[[P]] : tensor<6xi32> -> tensor<2x3xi32>
   // CHECK: exec.control @control_0 for 2 of %{{.*}}(%[[G]]) packed(%[[L]]) : (tensor<2xi32>, tensor<2x3xi32>, tensor<8x16xf32>) -> tensor<2xf32>
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
@@ -333,8 +333,8 @@ exec.program @few function {
   %p, %t, %places = mtp.pack %rows, %tokens at_most 4 : tensor<6xi32> -> tensor<4xi32>
   // CHECK: %[[U:.*]] = mtp.unpack
   %own = mtp.unpack %l, %places : tensor<4x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
-  // CHECK: %[[G:.*]] = mtp.regroup %[[U]]
-  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  // CHECK: %[[G:.*]] = mtp.reshape %[[U]]
+  %groups = mtp.reshape %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   // CHECK: exec.control @control_1 for 2 of %{{.*}}(%[[G]]) : (tensor<2xi32>, tensor<2x3x16xf32>) -> tensor<2xf32>
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):
@@ -354,7 +354,7 @@ exec.program @numbers function {
   %rows = mtp.make_rows %tokens, %tokens : tensor<6xi32>
   %p, %t, %places = mtp.pack %rows, %tokens : tensor<6xi32>
   %own = mtp.unpack %best, %places : tensor<6x2xi32>, tensor<6xi32> -> tensor<6x2xi32>
-  %groups = mtp.regroup %own : tensor<6x2xi32> -> tensor<2x3x2xi32>
+  %groups = mtp.reshape %own : tensor<6x2xi32> -> tensor<2x3x2xi32>
   // CHECK: exec.control @control_2 for 2 of %{{.*}}(%{{.*}}) packed(%{{.*}}) : (tensor<2xi32>, tensor<2x3xi32>, tensor<6x2xi32>) -> tensor<2xi32>
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<3x2xi32>):
@@ -373,7 +373,7 @@ exec.program @anywhere function {
   %places = exec.input "places" : tensor<6xi32>
   // CHECK: mtp.unpack
   %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
-  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  %groups = mtp.reshape %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   // CHECK: exec.control @control_1 for 2 of
   %y = mtp.per_slot %slots(%groups) {
   ^bb0(%index: index, %slot: i32, %x: tensor<3x16xf32>):

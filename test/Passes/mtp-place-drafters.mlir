@@ -33,7 +33,7 @@ mtp.round @none k 0 {
 // CHECK: %[[PLACE:.*]] = arith.subi %[[OWN]], %[[SKIPPED]] : i32
 // CHECK: %[[LIVES:.*]] = arith.cmpi sge, %[[PLACE]], %[[FIRST]] : i32
 // CHECK: arith.select %[[LIVES]], %[[PLACE]], %{{.*}} : i32
-// CHECK: %[[PLACES:.*]] = mtp.regroup %[[Q]]
+// CHECK: %[[PLACES:.*]] = mtp.reshape %[[Q]]
 // CHECK: %[[ROWS:.*]] = mtp.make_rows %[[OF:.*]], %{{.*}} : tensor<?xi32>
 // CHECK: %[[PLACED:.*]] = mtp.make_rows %[[OF]], %[[PLACES]] : tensor<?xi32>
 // CHECK: mtp.cache_append %{{.*}}, %[[ROWS]] into @target[0]
@@ -53,8 +53,8 @@ mtp.round @one k 1 {
     %s = tensor.splat %slot : tensor<2xi32>
     mtp.yield %s, %s : tensor<2xi32>, tensor<2xi32>
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x2xi32>)
-  %s = mtp.regroup %of : tensor<?x2xi32> -> tensor<?xi32>
-  %p = mtp.regroup %at : tensor<?x2xi32> -> tensor<?xi32>
+  %s = mtp.reshape %of : tensor<?x2xi32> -> tensor<?xi32>
+  %p = mtp.reshape %at : tensor<?x2xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %s, %p : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x16xf32>
   %x = mtp.embed %s, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>

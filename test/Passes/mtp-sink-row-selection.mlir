@@ -6,7 +6,7 @@
 // CHECK: %[[X:.*]] = exec.input "x" : tensor<8x16xf32>
 // CHECK: %[[I:.*]] = exec.input "i" : tensor<1xi32>
 // CHECK: %[[H:.*]] = mtp.add %[[X]], %[[X]] : tensor<8x16xf32>
-// CHECK: %[[ONE:.*]] = mtp.take_rows %[[H]], %[[I]] : tensor<8x16xf32>, tensor<1xi32> -> tensor<1x16xf32>
+// CHECK: %[[ONE:.*]] = mtp.gather_rows %[[H]], %[[I]] : tensor<8x16xf32>, tensor<1xi32> -> tensor<1x16xf32>
 // CHECK: %[[N:.*]] = mtp.rms_norm %[[ONE]], %{{.*}} : tensor<1x16xf32>, tensor<16xf32>
 // CHECK: %[[L:.*]] = mtp.linear %[[N]], %{{.*}} : tensor<1x16xf32>, tensor<32x16xf32> -> tensor<1x32xf32>
 // CHECK: %[[U:.*]] = mtp.silu %[[L]] : tensor<1x32xf32>
@@ -23,7 +23,7 @@ exec.program @head function {
   %l = mtp.linear %n, %w : tensor<8x16xf32>, tensor<32x16xf32> -> tensor<8x32xf32>
   %u = mtp.silu %l : tensor<8x32xf32>
   %p = mtp.log_softmax %u : tensor<8x32xf32>
-  %y = mtp.take_rows %p, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
+  %y = mtp.gather_rows %p, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
   exec.output "logits" %y : tensor<1x32xf32>
   exec.output "hidden" %h : tensor<8x16xf32>
 }
@@ -33,10 +33,10 @@ exec.program @head function {
 // CHECK: %[[X:.*]] = exec.input "x"
 // CHECK: %[[R:.*]] = exec.input "r"
 // CHECK: %[[I:.*]] = exec.input "i"
-// CHECK-DAG: %[[XI:.*]] = mtp.take_rows %[[X]], %[[I]] : tensor<8x16xf32>
-// CHECK-DAG: %[[RI:.*]] = mtp.take_rows %[[R]], %[[I]] : tensor<8x32xf32>
+// CHECK-DAG: %[[XI:.*]] = mtp.gather_rows %[[X]], %[[I]] : tensor<8x16xf32>
+// CHECK-DAG: %[[RI:.*]] = mtp.gather_rows %[[R]], %[[I]] : tensor<8x32xf32>
 // CHECK: mtp.fused_linear %[[XI]] weights(%{{.*}}) residual %[[RI]]
-// CHECK-NOT: take_rows
+// CHECK-NOT: gather_rows
 exec.program @residual function {
   %x = exec.input "x" : tensor<8x16xf32>
   %r = exec.input "r" : tensor<8x32xf32>
@@ -44,19 +44,19 @@ exec.program @residual function {
   %w = mtp.weight "w" : tensor<32x16xf32>
   %l = mtp.fused_linear %x weights(%w) residual %r
        : (tensor<8x16xf32>, tensor<32x16xf32>, tensor<8x32xf32>) -> tensor<8x32xf32>
-  %y = mtp.take_rows %l, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
+  %y = mtp.gather_rows %l, %i : tensor<8x32xf32>, tensor<1xi32> -> tensor<1x32xf32>
   exec.output "y" %y : tensor<1x32xf32>
 }
 
 // Rows of an attention see other rows, an embedding's are tokens: both stay.
 // CHECK-LABEL: exec.program @stays
 // CHECK: %[[E:.*]] = mtp.embed
-// CHECK: mtp.take_rows %[[E]]
+// CHECK: mtp.gather_rows %[[E]]
 exec.program @stays function {
   %t = exec.input "t" : tensor<8xi32>
   %i = exec.input "i" : tensor<1xi32>
   %w = mtp.weight "e" : tensor<32x16xf32>
   %e = mtp.embed %t, %w : tensor<8xi32>, tensor<32x16xf32> -> tensor<8x16xf32>
-  %y = mtp.take_rows %e, %i : tensor<8x16xf32>, tensor<1xi32> -> tensor<1x16xf32>
+  %y = mtp.gather_rows %e, %i : tensor<8x16xf32>, tensor<1xi32> -> tensor<1x16xf32>
   exec.output "y" %y : tensor<1x16xf32>
 }

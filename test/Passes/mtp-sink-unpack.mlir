@@ -10,12 +10,12 @@
 // CHECK-NOT: mtp.unpack %{{.*}} : tensor<6x16xf32>
 // CHECK: %[[S:.*]] = mtp.log_sum_exp %[[L:.*]] : tensor<6x16xf32> -> tensor<6x1xf32>
 // CHECK-NEXT: %[[SU:.*]] = mtp.unpack %[[S]], %[[PLACES]] : tensor<6x1xf32>
-// CHECK-NEXT: mtp.regroup %[[SU]] : tensor<6x1xf32> -> tensor<2x3xf32>
+// CHECK-NEXT: mtp.reshape %[[SU]] : tensor<6x1xf32> -> tensor<2x3xf32>
 // CHECK: %[[H:.*]] = mtp.entropy %[[L]] : tensor<6x16xf32>
 // CHECK-NEXT: mtp.unpack %[[H]]
 // CHECK: %[[B:.*]], %[[K:.*]] = mtp.top_k %[[L]] k 2 : tensor<6x16xf32> -> tensor<6x2xi32>, tensor<6x2xf32>
 // CHECK-NEXT: %[[BU:.*]] = mtp.unpack %[[B]], %[[PLACES]] : tensor<6x2xi32>
-// CHECK-NEXT: mtp.regroup %[[BU]] : tensor<6x2xi32> -> tensor<2x3x2xi32>
+// CHECK-NEXT: mtp.reshape %[[BU]] : tensor<6x2xi32> -> tensor<2x3x2xi32>
 // CHECK-NEXT: mtp.unpack %[[K]]
 // CHECK: mtp.top_k %[[L]] k 1 noise %[[PACKED]]
 // CHECK: %[[OWN:.*]] = mtp.row_slots %[[PACKED]] : tensor<6xi32>
@@ -30,7 +30,7 @@ exec.program @numbers decode k 2 n 2 to 2 {
   %table = mtp.weight "table" : tensor<64x16xf32>
   %l = mtp.embed %t, %table : tensor<6xi32>, tensor<64x16xf32> -> tensor<6x16xf32>
   %own = mtp.unpack %l, %places : tensor<6x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
-  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  %groups = mtp.reshape %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   %s = mtp.log_sum_exp %groups : tensor<2x3x16xf32> -> tensor<2x3xf32>
   %h = mtp.entropy %own : tensor<6x16xf32> -> tensor<6x1xf32>
   %b, %k = mtp.top_k %groups k 2 : tensor<2x3x16xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
@@ -56,8 +56,8 @@ exec.program @numbers decode k 2 n 2 to 2 {
 // CHECK: mtp.gather %[[Y]][%{{.*}}] at %[[PLACES]] : tensor<8x16xf32>, tensor<2x3xi32>, tensor<6xi32> -> tensor<2x3xf32>
 // CHECK: mtp.gather %[[Y]][%{{.*}}] at %[[PLACES]] : tensor<8x16xf32>, tensor<6x2xi32>, tensor<6xi32> -> tensor<6x2xf32>
 // CHECK: %[[P:.*]] = mtp.probabilities %[[L]]
-// CHECK: %[[GRID:.*]] = mtp.regroup %[[PLACES]] : tensor<6xi32> -> tensor<2x3xi32>
-// CHECK: mtp.pick_residual %[[P]][%[[GRID]]] at %{{.*}} by %{{.*}} : (tensor<8x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+// CHECK: %[[GRID:.*]] = mtp.reshape %[[PLACES]] : tensor<6xi32> -> tensor<2x3xi32>
+// CHECK: mtp.sample_residual %[[P]][%[[GRID]]] at %{{.*}} by %{{.*}} : (tensor<8x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 // CHECK-NOT: mtp.unpack
 exec.program @chain decode k 2 n 2 to 2 {
   %slots = mtp.slots : tensor<2xi32>
@@ -70,18 +70,18 @@ exec.program @chain decode k 2 n 2 to 2 {
   %table = mtp.weight "table" : tensor<64x16xf32>
   %l = mtp.embed %t, %table : tensor<8xi32>, tensor<64x16xf32> -> tensor<8x16xf32>
   %own = mtp.unpack %l, %places : tensor<8x16xf32>, tensor<6xi32> -> tensor<6x16xf32>
-  %groups = mtp.regroup %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
+  %groups = mtp.reshape %own : tensor<6x16xf32> -> tensor<2x3x16xf32>
   %y = mtp.log_softmax %groups : tensor<2x3x16xf32>
   %d = exec.input "d" : tensor<2x3xi32>
   %g = mtp.gather %y[%d] : tensor<2x3x16xf32>, tensor<2x3xi32> -> tensor<2x3xf32>
   exec.output "g" %g : tensor<2x3xf32>
-  %z = mtp.regroup %y : tensor<2x3x16xf32> -> tensor<6x16xf32>
+  %z = mtp.reshape %y : tensor<2x3x16xf32> -> tensor<6x16xf32>
   %some = exec.input "some" : tensor<6x2xi32>
   %e = mtp.gather %z[%some] : tensor<6x16xf32>, tensor<6x2xi32> -> tensor<6x2xf32>
   exec.output "e" %e : tensor<6x2xf32>
   %p = mtp.probabilities %groups of %slots : tensor<2x3x16xf32>, tensor<2xi32>
   %u = exec.input "u" : tensor<2xf32>
-  %r = mtp.pick_residual %p at %slots by %u : (tensor<2x3x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %r = mtp.sample_residual %p at %slots by %u : (tensor<2x3x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   exec.output "r" %r : tensor<2xi32>
 }
 

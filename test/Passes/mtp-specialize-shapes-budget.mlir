@@ -38,7 +38,7 @@ mtp.round @generate_k1 k 1 {
     %d = tensor.splat %slot : tensor<2xi32>
     mtp.yield %d : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %tokens = mtp.regroup %grid : tensor<?x2xi32> -> tensor<?xi32>
+  %tokens = mtp.reshape %grid : tensor<?x2xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %tokens, %tokens : tensor<?xi32>
   %packed, %of, %places = mtp.pack %rows, %tokens at_most 5 : tensor<?xi32>
   %w = mtp.weight "table" : tensor<16x16xf32>
@@ -55,7 +55,7 @@ mtp.round @generate_k1_prompts k 1 prompts 3 {
     %d = tensor.splat %slot : tensor<2xi32>
     mtp.yield %d : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %tokens = mtp.regroup %grid : tensor<?x2xi32> -> tensor<?xi32>
+  %tokens = mtp.reshape %grid : tensor<?x2xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %tokens, %tokens : tensor<?xi32>
   %text, %theirs = mtp.prompt_rows : tensor<?xi32>
   %packed, %of, %places, %more = mtp.pack %rows, %tokens prompts %theirs, %text at_most 5 : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>

@@ -134,8 +134,8 @@ mtp.round @r k 0 {
   %w = mtp.weight "table" : tensor<16x16xf32>
   %l = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
   mtp.output "logits" %l : tensor<?x16xf32>
-  // expected-error @+1 {{'mtp.regroup' op expected a number of rows that follows from the slots of a round or the rows of a chunk, got 'tensor<?x2xi32>' of 'tensor<?xi32, #exec.count<n>>'}}
-  %pairs = mtp.regroup %slots : tensor<?xi32> -> tensor<?x2xi32>
+  // expected-error @+1 {{'mtp.reshape' op expected a number of rows that follows from the slots of a round or the rows of a chunk, got 'tensor<?x2xi32>' of 'tensor<?xi32, #exec.count<n>>'}}
+  %pairs = mtp.reshape %slots : tensor<?xi32> -> tensor<?x2xi32>
 }
 mtp.prefill @p k 0 {
 }

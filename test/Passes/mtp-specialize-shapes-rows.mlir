@@ -17,7 +17,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -42,7 +42,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -67,12 +67,12 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
-  // expected-error @+1 {{'mtp.exclude' op expected the tokens to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
-  %x = mtp.exclude %two, %slots : tensor<?x8xf32>, tensor<?xi32>
+  // expected-error @+1 {{'mtp.mask_tokens' op expected the tokens to have the row count of the logits, 2 * n, got n (n: the slots of a round, or the rows of a prompt)}}
+  %x = mtp.mask_tokens %two, %slots : tensor<?x8xf32>, tensor<?xi32>
 }
 mtp.prefill @p k 0 {
 }
@@ -92,7 +92,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -118,7 +118,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -143,7 +143,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -168,7 +168,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -196,7 +196,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -221,7 +221,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -246,7 +246,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -271,7 +271,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>
@@ -296,7 +296,7 @@ mtp.round @r k 0 {
     %two = tensor.from_elements %s, %s : tensor<2xi32>
     mtp.yield %two : tensor<2xi32>
   } : (tensor<?xi32>) -> tensor<?x2xi32>
-  %twice = mtp.regroup %pairs : tensor<?x2xi32> -> tensor<?xi32>
+  %twice = mtp.reshape %pairs : tensor<?x2xi32> -> tensor<?xi32>
   %two = mtp.embed %twice, %w : tensor<?xi32>, tensor<8x8xf32> -> tensor<?x8xf32>
   %rows = mtp.make_rows %slots, %slots : tensor<?xi32>
   %both = mtp.make_rows %twice, %twice : tensor<?xi32>

@@ -53,8 +53,8 @@
 // CHECK: %[[P:.*]]:2 = mtp.per_slot %[[SLOTS]] {
 // CHECK: } : (tensor<?xi32, #exec.count<n>>) -> (tensor<?x2xi32, #exec.count<n>>, tensor<?xi32, #exec.count<n>>)
 // CHECK: exec.await_host
-// CHECK: %[[T:.*]] = mtp.regroup %[[P]]#0 : tensor<?x2xi32, #exec.count<n>> -> tensor<?xi32, #exec.count<2 * n>>
-// CHECK: mtp.regroup %[[T]] : tensor<?xi32, #exec.count<2 * n>> -> tensor<?x2xi32, #exec.count<n>>
+// CHECK: %[[T:.*]] = mtp.reshape %[[P]]#0 : tensor<?x2xi32, #exec.count<n>> -> tensor<?xi32, #exec.count<2 * n>>
+// CHECK: mtp.reshape %[[T]] : tensor<?xi32, #exec.count<2 * n>> -> tensor<?x2xi32, #exec.count<n>>
 // CHECK: mtp.make_rows %[[T]], %[[T]] : tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.pack %{{.*}}, %[[T]] : tensor<?xi32, #exec.count<2 * n>>
 // CHECK: mtp.unpack {{.*}} -> tensor<?xi32, #exec.count<2 * n>>
@@ -62,12 +62,12 @@
 // CHECK: mtp.read_state @hidden of %[[SLOTS]] : {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.concat_rows {{.*}} -> tensor<?x8xf32, #exec.count<3 * n>>
 // CHECK: mtp.mask_first {{.*}} : tensor<?x8xf32, #exec.count<2 * n>>
-// CHECK: mtp.take_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
+// CHECK: mtp.gather_rows {{.*}} -> tensor<?x8xf32, #exec.count<n>>
 // CHECK: mtp.linear {{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: mtp.row_slots {{.*}} : tensor<?xi32, #exec.count<2 * n>>
 // Readers of packed rows have one row per number.
 // CHECK: mtp.gather {{.*}} : tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?x2xf32, #exec.count<n>>
-// CHECK: mtp.pick_residual {{.*}} : (tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?xi32, #exec.count<n>>
+// CHECK: mtp.sample_residual {{.*}} : (tensor<?x16xf32, #exec.count<2 * n>>, {{.*}} -> tensor<?xi32, #exec.count<n>>
 // CHECK: mtp.write_state {{.*}} : tensor<?x8xf32, #exec.count<3 * n>>[tensor<?x2xi32, #exec.count<n>>], tensor<?xi32, #exec.count<n>>
 // CHECK: exec.output "drafts" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
 // CHECK: exec.output "parents" %[[P]]#0 : tensor<?x2xi32, #exec.count<n>>
@@ -79,13 +79,13 @@
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[L:.*]] = mtp.embed %[[T]], %{{.*}} -> tensor<?x16xf32, #exec.count<n>>
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<1xi32>
-// CHECK: mtp.take_rows %[[L]], %[[SLOTS]] : {{.*}} -> tensor<1x16xf32>
+// CHECK: mtp.gather_rows %[[L]], %[[SLOTS]] : {{.*}} -> tensor<1x16xf32>
 // CHECK-LABEL: exec.program @prefill_mtp prefill k 1 n 1 to 32 {
 // CHECK: mtp.prompt_rows ahead 2 : tensor<?xi32, #exec.count<n>>
 // CHECK-LABEL: exec.program @prefill_s2 prefill sequences 2 k 0 n 2 to 32 {
 // CHECK: %[[T:.*]], %{{.*}} = mtp.prompt_rows : tensor<?xi32, #exec.count<n>>
 // CHECK: %[[SLOTS:.*]] = mtp.slots : tensor<2xi32>
-// CHECK: mtp.take_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
+// CHECK: mtp.gather_rows %{{.*}}, %[[SLOTS]] : {{.*}} -> tensor<2x16xf32>
 // CHECK-LABEL: exec.program @prefill_s2_mtp prefill sequences 2 k 1 n 2 to 32 {
 // A catch-up is for any number of sequences, with the same number of rows for
 // each.
@@ -121,8 +121,8 @@ mtp.round @generate_k1 k 1 {
     mtp.yield %g, %n : tensor<2xi32>, i32
   } : (tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?xi32>)
   mtp.await_host %grid parents %grid : tensor<?x2xi32>, tensor<?x2xi32>
-  %tokens = mtp.regroup %grid : tensor<?x2xi32> -> tensor<?xi32>
-  %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x2xi32>
+  %tokens = mtp.reshape %grid : tensor<?x2xi32> -> tensor<?xi32>
+  %again = mtp.reshape %tokens : tensor<?xi32> -> tensor<?x2xi32>
   %rows = mtp.make_rows %tokens, %tokens : tensor<?xi32>
   %packed, %of, %places = mtp.pack %rows, %tokens : tensor<?xi32>
   %own = mtp.unpack %of, %places : tensor<?xi32>, tensor<?xi32> -> tensor<?xi32>
@@ -130,7 +130,7 @@ mtp.round @generate_k1 k 1 {
   %one = mtp.read_state @hidden of %slots : tensor<?xi32> -> tensor<?x8xf32>
   %both = mtp.concat_rows %one rows 1, %h rows 2 : tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %m = mtp.mask_first %h, %rows : tensor<?x8xf32>
-  %t = mtp.take_rows %m, %last : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
+  %t = mtp.gather_rows %m, %last : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   %v = mtp.weight "head" : tensor<16x8xf32>
   %l = mtp.linear %t, %v : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
   mtp.output "logits" %l : tensor<?x16xf32>
@@ -146,7 +146,7 @@ mtp.round @generate_k1 k 1 {
     %number = tensor.extract %x[%c0] : tensor<2xf32>
     mtp.yield %number : f32
   } : (tensor<?xi32>, tensor<?x2xf32>) -> tensor<?xf32>
-  %r = mtp.pick_residual %e[%again] at %last by %u : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %r = mtp.sample_residual %e[%again] at %last by %u : (tensor<?x16xf32>, tensor<?x2xi32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   mtp.output "r" %r : tensor<?xi32>
   mtp.write_state %both[%again], @hidden of %slots : tensor<?x8xf32>[tensor<?x2xi32>], tensor<?xi32>
 }
@@ -156,7 +156,7 @@ mtp.prefill @prompt_k0 k 0 {
   %w = mtp.weight "table" : tensor<16x16xf32>
   %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
   %slots = mtp.slots : tensor<?xi32>
-  %own = mtp.take_rows %l, %slots : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
+  %own = mtp.gather_rows %l, %slots : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
   mtp.output "logits" %own : tensor<?x16xf32>
 }
 
@@ -165,7 +165,7 @@ mtp.prefill @prompt_k1 k 1 {
   %w = mtp.weight "table" : tensor<16x16xf32>
   %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
   %slots = mtp.slots : tensor<?xi32>
-  %own = mtp.take_rows %l, %slots : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
+  %own = mtp.gather_rows %l, %slots : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
   mtp.output "logits" %own : tensor<?x16xf32>
 }
 

@@ -132,7 +132,7 @@ mtp.round @r {
       } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
       scf.yield %p, %behind : tensor<?xi32>, tensor<?xi32>
     }
-    %grid = mtp.regroup %last : tensor<?xi32> -> tensor<?x?xi32>
+    %grid = mtp.reshape %last : tensor<?xi32> -> tensor<?x?xi32>
     mtp.yield %grid : tensor<?x?xi32>
   } : tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
@@ -182,7 +182,7 @@ mtp.round @r {
       } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
       scf.yield %p, %behind : tensor<?xi32>, tensor<?xi32>
     }
-    %grid = mtp.regroup %last : tensor<?xi32> -> tensor<?x?xi32>
+    %grid = mtp.reshape %last : tensor<?xi32> -> tensor<?x?xi32>
     mtp.yield %grid : tensor<?x?xi32>
   } : tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
@@ -300,7 +300,7 @@ mtp.round @r {
     %l = mtp.linear %y, %table : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
     mtp.yield %l, %y : tensor<?x16xf32>, tensor<?x8xf32>
   } : () -> (tensor<?x16xf32>, tensor<?x8xf32>)
-  %grid = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %grid = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   // expected-error @+1 {{'mtp.cache_move' op expected a cache of which the target uses no entry that is written here: mtp.commit moves those that it accepts}}
   mtp.cache_move %grid to %grid of %slots in @kv : tensor<?x?xi32>, tensor<?xi32>
   mtp.commit %slots, %grid, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>

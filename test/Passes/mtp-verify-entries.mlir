@@ -58,7 +58,7 @@ mtp.round @r {
       } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
       scf.yield %p, %behind : tensor<?xi32>, tensor<?xi32>
     }
-    %grid = mtp.regroup %last : tensor<?xi32> -> tensor<?x?xi32>
+    %grid = mtp.reshape %last : tensor<?xi32> -> tensor<?x?xi32>
     mtp.yield %grid : tensor<?x?xi32>
   } : tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
@@ -87,9 +87,9 @@ mtp.round @r {
   %y0 = mtp.attention %e0, %e0, %e0, %last heads 1 kv_heads 1 scale 1.0 cache @kv[0]
          : tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32> -> tensor<?x8xf32>
   %l0 = mtp.linear %y0, %w0 : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
-  %its = mtp.take_rows %l0, %anchor : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
+  %its = mtp.gather_rows %l0, %anchor : tensor<?x16xf32>, tensor<?xi32> -> tensor<?x16xf32>
   %d = mtp.argmax %its : tensor<?x16xf32> -> tensor<?xi32>
-  %drafts = mtp.regroup %d : tensor<?xi32> -> tensor<?x?xi32>
+  %drafts = mtp.reshape %d : tensor<?xi32> -> tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %w = mtp.weight "head" : tensor<16x8xf32>

@@ -161,20 +161,20 @@ TEST(KvCache, PagesThatEndNoPrefixGiveWayToNewOnes) {
 // A rule for where prefixes may end sees the provenance of their pages.
 TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
   KvConfig c = config(20, /*lookahead=*/0);
-  std::vector<PageMaker> seen;
+  std::vector<PageProvenance> seen;
   c.mayEnd = [&](const Prefix &prefix) {
-    seen.assign(prefix.making.pages.begin(), prefix.making.pages.end());
+    seen.assign(prefix.key.pages.begin(), prefix.key.pages.end());
     return true;
   };
   KvCacheManager kv(c);
-  const std::vector<PageMaker> byLibrary(2, PageMaker::Library);
+  const std::vector<PageProvenance> byLibrary(2, PageProvenance::Library);
   ASSERT_EQ(kv.begin(0, tokens(13), 13, {byLibrary}), 0);
   kv.commit(0, 13);
   kv.publish(0, tokens(13));
   EXPECT_EQ(kv.begin(1, tokens(13), 13), 12);
-  EXPECT_EQ(seen,
-            (std::vector<PageMaker>{PageMaker::Library, PageMaker::Library,
-                                    PageMaker::Plan}));
+  EXPECT_EQ(seen, (std::vector<PageProvenance>{PageProvenance::Library,
+                                               PageProvenance::Library,
+                                               PageProvenance::Plan}));
 }
 
 // A sequence that continues from a snapshot says so, and its pages are found by
@@ -182,33 +182,34 @@ TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
 TEST(KvCache, PagesMayBeFilledByOthersMeans) {
   KvCacheManager kv(config(24));
   std::vector<int32_t> all = tokens(21);
-  Making plan;
+  PageKey plan;
   ASSERT_EQ(kv.begin(0, tokens(9), 9), 0);
   kv.commit(0, 9);
   kv.publish(0, tokens(9));
   uint32_t second = uint32_t(kv.table(0)[1]);
-  EXPECT_TRUE(kv.isLive(second));
+  EXPECT_TRUE(kv.isActive(second));
   kv.release(0);
-  EXPECT_TRUE(kv.isLive(second));
+  EXPECT_TRUE(kv.isActive(second));
   EXPECT_EQ(kv.find(all, 8, plan), second);
   EXPECT_EQ(kv.find(tokens(8), 8, plan), 0u) << "the lookahead is missing";
   EXPECT_EQ(kv.find(all, 12, plan), 0u);
   EXPECT_EQ(kv.find(all, 0, plan), 0u);
   ASSERT_EQ(kv.begin(1, all, 21), 8);
-  const PageMaker makers[] = {PageMaker::Library, PageMaker::Plan};
+  const PageProvenance makers[] = {PageProvenance::Library,
+                                   PageProvenance::Plan};
   kv.fill(1, 15, makers);
   EXPECT_TRUE(kv.checkInvariant().isOk());
   kv.commit(1, 21);
   kv.publish(1, all);
   uint32_t third = uint32_t(kv.table(1)[2]), fourth = uint32_t(kv.table(1)[3]);
-  const PageMaker made[] = {PageMaker::Plan, PageMaker::Plan,
-                            PageMaker::Library, PageMaker::Plan};
+  const PageProvenance made[] = {PageProvenance::Plan, PageProvenance::Plan,
+                                 PageProvenance::Library, PageProvenance::Plan};
   EXPECT_EQ(kv.find(all, 12, {made, true, {}, {}}), third);
   EXPECT_EQ(kv.find(all, 16, {made, true, {}, {}}), fourth);
   EXPECT_EQ(kv.find(all, 12, {{}, true, {}, {}}), 0u);
   EXPECT_TRUE(kv.checkInvariant().isOk());
   kv.release(1);
-  EXPECT_FALSE(kv.isLive(uint32_t(kv.table(1)[5])));
+  EXPECT_FALSE(kv.isActive(uint32_t(kv.table(1)[5])));
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
@@ -301,7 +302,7 @@ TEST(KvCache, InvariantHoldsUnderRandomUse) {
 TEST(KvCache, TakesPagesOfTheMakerThatItWantsFirst) {
   KvCacheManager kv(config(20, /*lookahead=*/0));
   std::vector<int32_t> prompt = tokens(13);
-  const std::vector<PageMaker> byLibrary(3, PageMaker::Library);
+  const std::vector<PageProvenance> byLibrary(3, PageProvenance::Library);
   // The same tokens, computed in two ways: both pages are kept.
   ASSERT_EQ(kv.begin(0, prompt, 13, {byLibrary}), 0);
   ASSERT_EQ(kv.begin(1, prompt, 13), 0);
@@ -315,7 +316,7 @@ TEST(KvCache, TakesPagesOfTheMakerThatItWantsFirst) {
   EXPECT_EQ(kv.begin(3, prompt, 13), 12);
   EXPECT_EQ(kv.table(3)[0], kv.table(1)[0]);
   EXPECT_EQ(kv.makers(3).size(), 3u);
-  EXPECT_EQ(kv.makers(3)[0], PageMaker::Plan);
+  EXPECT_EQ(kv.makers(3)[0], PageProvenance::Plan);
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
@@ -325,13 +326,13 @@ TEST(KvCache, TakesPagesOfAnotherMakerUnlessTheyMustBeExact) {
   ASSERT_EQ(kv.begin(0, prompt, 13), 0);
   kv.commit(0, 13);
   kv.publish(0, prompt);
-  const std::vector<PageMaker> wanted = {PageMaker::Plan, PageMaker::Library,
-                                         PageMaker::Library};
+  const std::vector<PageProvenance> wanted = {
+      PageProvenance::Plan, PageProvenance::Library, PageProvenance::Library};
   EXPECT_EQ(kv.begin(1, prompt, 13, {wanted, /*isExact=*/true}), 4);
-  EXPECT_EQ(kv.makers(1)[1], PageMaker::Library);
+  EXPECT_EQ(kv.makers(1)[1], PageProvenance::Library);
   EXPECT_EQ(kv.begin(2, prompt, 13, {wanted}), 12);
-  for (PageMaker maker : kv.makers(2))
-    EXPECT_EQ(maker, PageMaker::Plan);
+  for (PageProvenance maker : kv.makers(2))
+    EXPECT_EQ(maker, PageProvenance::Plan);
   // The pages of the first sequence after the shared page come from the
   // library, and are other pages for the same tokens.
   kv.commit(1, 13);

@@ -1,6 +1,6 @@
 //===- pause_test.cpp - Sequences that are set aside and go on ------------===//
 
-#include "runtime/exec/CallGate.h"
+#include "runtime/exec/FifoLock.h"
 #include "runtime/exec/ModelImpl.h"
 #include "support/FakeModel.h"
 #include "support/OpenSession.h"
@@ -277,11 +277,11 @@ TEST(PauseThreads, CallsComeFromAnyThread) {
 
 TEST(PauseThreads, AStepLetsThoseInFirstThatWait) {
   for (int turn = 0; turn < 20; ++turn) {
-    CallGate gate;
+    FifoLock gate;
     bool isServed = false;
-    CallGate::Hold step = gate.enterStep();
+    FifoLock::Hold step = gate.enterStep();
     std::thread other([&] {
-      CallGate::Hold hold = gate.enter();
+      FifoLock::Hold hold = gate.enter();
       isServed = true;
     });
     while (!gate.isAwaited())

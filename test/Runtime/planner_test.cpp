@@ -37,7 +37,7 @@ struct Prefills {
     return [&](SequenceId id) {
       auto of = std::ranges::find(prompts, id, &PendingPrompt::id);
       return runs.contains(id) ? runs[id]
-                               : PrefillRun{PageMaker::Plan, of->rest};
+                               : PrefillRun{PageProvenance::Plan, of->rest};
     };
   }
   PrefillPass next(const std::vector<PendingPrompt> &prompts,
@@ -113,7 +113,7 @@ TEST(PrefillPlanner, LimitsBoundPasses) {
 
 TEST(PrefillPlanner, ALibraryHasWholeChunksOfOnePrompt) {
   Prefills of({}, /*libraryRows=*/32);
-  of.runs[1] = {PageMaker::Library, 64};
+  of.runs[1] = {PageProvenance::Library, 64};
   std::vector<PendingPrompt> prompts = {prompt(1, 70), prompt(2, 5)};
   // Rows stand at their positions modulo the chunk.
   prompts[0].length = 8;
@@ -138,7 +138,7 @@ TEST(PrefillPlanner, RoundsHavePromptRowsByTime) {
   std::vector<PendingPrompt> prompts = {prompt(1, 100), prompt(2, 100)};
   auto beside = [&] {
     return sharesOf(
-        of.planner.sharesBeside(prompts, {2, 1, 4}, true, of.runOf(prompts)));
+        of.planner.mixedShares(prompts, {2, 1, 4}, true, of.runOf(prompts)));
   };
   // Without a time, all rows that the program has.
   EXPECT_EQ(beside(), (Shares{{1, 32}}));
@@ -151,7 +151,7 @@ TEST(PrefillPlanner, RoundsHavePromptRowsByTime) {
   for (int i = 0; i < 20; ++i)
     timed.addRound(i % 2 ? 4 : 8, i % 2 ? 0.004 : 0.008);
   EXPECT_EQ(
-      sharesOf(timed.sharesBeside(prompts, {2, 1, 4}, true, of.runOf(prompts))),
+      sharesOf(timed.mixedShares(prompts, {2, 1, 4}, true, of.runOf(prompts))),
       (Shares{{1, 6}}));
 }
 

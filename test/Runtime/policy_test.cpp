@@ -30,7 +30,7 @@ struct Machine {
   /// Number of rows that cost nothing on top of reading the weights.
   double freeRows;
 
-  double seconds(const RoundCost::Work &work) const {
+  double seconds(const RoundCostModel::Work &work) const {
     return 1e-6 * (round + draft * work.k * (1 + 0.02 * work.batch) +
                    row * std::max(work.rows - freeRows, 0.0));
   }
@@ -70,7 +70,7 @@ struct Part {
 };
 
 /// The time of a round if each slot has output `tokens` tokens.
-using Cost = std::function<double(const RoundCost::Work &, double tokens)>;
+using Cost = std::function<double(const RoundCostModel::Work &, double tokens)>;
 
 /// Simulated rounds of some slots, with random noise.
 class Replay {
@@ -94,7 +94,7 @@ public:
   }
 
   /// Starts from the learned costs of another replay.
-  void begin(const Replay &other) { policy.begin(other.policy.lesson()); }
+  void begin(const Replay &other) { policy.begin(other.policy.learned()); }
 
   double time = 0;
   uint64_t chosen[kMaxK + 1] = {};
@@ -105,8 +105,8 @@ private:
   double runRound(const Part &part, const DraftPolicy::Choice &choice,
                   double before) {
     double tokens = 0;
-    RoundCost::Work work{part.batch, choice.k, part.batch,
-                         uint64_t(before) * part.batch};
+    RoundCostModel::Work work{part.batch, choice.k, part.batch,
+                              uint64_t(before) * part.batch};
     for (uint32_t s = 0; s < part.batch; ++s) {
       // A gap makes drafters worse for some rounds.
       Rates own = part.of(s);
@@ -141,7 +141,7 @@ private:
 /// have equal numbers.
 double partTime(const Machine &machine, const Part &part,
                 const std::vector<uint32_t> &drafts) {
-  RoundCost::Work work{part.batch, 0, part.batch};
+  RoundCostModel::Work work{part.batch, 0, part.batch};
   double tokens = 0;
   for (uint32_t s = 0; s < part.batch; ++s) {
     uint32_t own = drafts[s % drafts.size()];
@@ -278,7 +278,7 @@ struct Recorded {
     return 1e-6 * (first[k] + (last[k] - first[k]) * tokens / 900);
   }
   /// More than half of the cost of drafts is the rows that verify them.
-  double seconds(const RoundCost::Work &work, double tokens) const {
+  double seconds(const RoundCostModel::Work &work, double tokens) const {
     double all = full(work.k, tokens);
     if (work.k == 0)
       return all;
@@ -419,19 +419,19 @@ TEST_P(DraftPolicyOnRecord, IsCloseToNoDraftsWhereTheyDoNotPay) {
 
 // If one more draft makes rounds much longer, all shapes suggest that rows are
 // expensive. Rounds of a shape with fewer rows show that its own rows are not.
-TEST(RoundCost, TellsWhatRowsCostInAShape) {
+TEST(RoundCostModel, TellsWhatRowsCostInAShape) {
   const Recorded recorded = at("", 4, 90, {1.13, 1.70, 1.94, 2.48});
   std::mt19937_64 random(7);
   std::normal_distribution<> normal(1, 0.03);
-  RoundCost cost;
+  RoundCostModel cost;
   auto add = [&](uint32_t k, uint32_t rows) {
-    RoundCost::Work work{4, k, rows, 400};
+    RoundCostModel::Work work{4, k, rows, 400};
     cost.add(work, recorded.seconds(work, 0) * std::max(normal(random), 0.9));
   };
   for (int round = 0; round < 10; ++round)
     for (uint32_t k : {0, 1, 2, 3})
       add(k, 4 * (k + 1));
-  RoundCost::Work full{4, 1, 8, 400}, few{4, 1, 4, 400};
+  RoundCostModel::Work full{4, 1, 8, 400}, few{4, 1, 4, 400};
   double row = (recorded.seconds(full, 0) - recorded.seconds(few, 0)) / 4;
   EXPECT_GT(cost.secondsOfRow(full) / row, 2.5);
   for (int round = 0; round < 40; ++round)
@@ -443,14 +443,14 @@ TEST(RoundCost, TellsWhatRowsCostInAShape) {
 // The time of a round with drafts after a long text is predicted from rounds
 // without drafts. The extra time is proportional to the extra positions; it is
 // not a factor.
-TEST(RoundCost, TellsWhatPositionsCost) {
+TEST(RoundCostModel, TellsWhatPositionsCost) {
   const Recorded &recorded = kRecorded[4]; // 16 slots of the bundled model
   for (bool grows : {true, false}) {
     std::mt19937_64 random(7);
     std::normal_distribution<> normal(1, 0.03);
-    RoundCost cost;
+    RoundCostModel cost;
     auto add = [&](uint32_t k, uint64_t tokens) {
-      RoundCost::Work work{16, k, 16 * (k + 1), 16 * tokens};
+      RoundCostModel::Work work{16, k, 16 * (k + 1), 16 * tokens};
       cost.add(work, recorded.full(k, grows ? double(tokens) : 0) *
                          std::max(normal(random), 0.9));
     };

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/exec/schedule/PassCost.h"
+#include "runtime/exec/schedule/PrefillCostModel.h"
 #include "support/FakeModel.h"
 #include "support/OpenSession.h"
 
@@ -190,8 +190,8 @@ struct Costs {
 
 /// Returns the prompt rows of each step while another sequence runs, until a
 /// prompt of `tokens` tokens has its first token.
-std::vector<uint64_t> rowsBeside(const SessionOptions &options, Costs costs,
-                                 uint32_t tokens, bool areShared = true) {
+std::vector<uint64_t> mixedRows(const SessionOptions &options, Costs costs,
+                                uint32_t tokens, bool areShared = true) {
   auto session = openClocked(loadFakeModel(withChunks(areShared)), options,
                              [costs](const Statistics &done) {
                                return double(done.prefillChunks) * costs.pass +
@@ -221,47 +221,47 @@ std::vector<uint64_t> rowsBeside(const SessionOptions &options, Costs costs,
 TEST(Schedule, PromptsBesideRoundsFollowATime) {
   SessionOptions options;
   // 36 rows take 20 ms. The first pass, of 3 rows, tells little about that.
-  std::vector<uint64_t> rows = rowsBeside(options, Costs(), 200);
+  std::vector<uint64_t> rows = mixedRows(options, Costs(), 200);
   EXPECT_EQ(rows[0], 17u);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 36, 1);
   // A target of 10 ms.
   options.promptMilliseconds = 11;
-  rows = rowsBeside(options, Costs(), 200);
+  rows = mixedRows(options, Costs(), 200);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 18, 1);
   // At least 16 rows, and at most a chunk.
   options.promptMilliseconds = 1;
-  EXPECT_EQ(rowsBeside(options, Costs(), 40),
+  EXPECT_EQ(mixedRows(options, Costs(), 40),
             (std::vector<uint64_t>{16, 16, 8}));
-  EXPECT_EQ(rowsBeside({}, {0.0005, 1e-6, 0.004}, 140),
+  EXPECT_EQ(mixedRows({}, {0.0005, 1e-6, 0.004}, 140),
             (std::vector<uint64_t>{64, 64, 12}));
   options.promptMilliseconds = 0;
-  EXPECT_EQ(rowsBeside(options, Costs(), 140),
+  EXPECT_EQ(mixedRows(options, Costs(), 140),
             (std::vector<uint64_t>{64, 64, 12}));
   // The time of a round, if that is longer: 26 ms.
   options.promptMilliseconds = 1;
-  rows = rowsBeside(options, {0.002, 0.0005, 0.026}, 200);
+  rows = mixedRows(options, {0.002, 0.0005, 0.026}, 200);
   for (size_t i = 2; i + 1 < rows.size(); ++i)
     EXPECT_NEAR(double(rows[i]), 48, 1);
   // A bound that the caller sets limits only rows.
   options.chunksPerStep = 1;
-  EXPECT_EQ(rowsBeside(options, Costs(), 140),
+  EXPECT_EQ(mixedRows(options, Costs(), 140),
             (std::vector<uint64_t>{64, 64, 12}));
 }
 
 TEST(Schedule, ChunksOfOldFilesFollowATime) {
   // Programs of 64, 16 and 4 rows.
   SessionOptions options;
-  EXPECT_EQ(rowsBeside(options, Costs(), 80, /*areShared=*/false),
+  EXPECT_EQ(mixedRows(options, Costs(), 80, /*areShared=*/false),
             (std::vector<uint64_t>{16, 32, 32}));
   options.promptMilliseconds = 1;
-  EXPECT_EQ(rowsBeside(options, Costs(), 40, /*areShared=*/false),
+  EXPECT_EQ(mixedRows(options, Costs(), 40, /*areShared=*/false),
             (std::vector<uint64_t>{16, 16, 8}));
 }
 
-TEST(PassCost, FindsTheTimeOfAPassAndOfARow) {
-  PassCost cost;
+TEST(PrefillCostModel, FindsTheTimeOfAPassAndOfARow) {
+  PrefillCostModel cost;
   EXPECT_EQ(cost.rowsIn(1), 0u);
   // After one pass, all of its time may belong to its rows.
   cost.add(10, 0.010);
@@ -285,7 +285,7 @@ TEST(PassCost, FindsTheTimeOfAPassAndOfARow) {
 /// batches with `own` other rows. The target time of a round is `limit`.
 static double longestRound(double limit, uint32_t own,
                            const std::function<double(uint32_t)> &cost) {
-  PassCost known;
+  PrefillCostModel known;
   for (int i = 0; i < 50; ++i)
     known.add(own, cost(own));
   double longest = 0;
@@ -299,7 +299,7 @@ static double longestRound(double limit, uint32_t own,
   return longest;
 }
 
-TEST(PassCost, ExceedsATimeByLittleWhereTheFirstRowsAreFree) {
+TEST(PrefillCostModel, ExceedsATimeByLittleWhereTheFirstRowsAreFree) {
   // A round takes the time to read weights or, from some number of rows on, the
   // time to compute the rows. At first only a round without a prompt is known.
   for (double reads : {5e-3, 10e-3, 20e-3, 28e-3})

@@ -109,14 +109,14 @@ struct Copies {
   std::vector<int32_t> tokens = request(1, 12, 1).prompt;
 
   Snapshots::Id store(uint32_t page, uint64_t end, uint64_t position,
-                      std::span<const PageMaker> makers,
+                      std::span<const PageProvenance> makers,
                       const MemoryLimit &memory = {}) {
     const int32_t table[] = {1, 2, 3};
     return snapshots.store({page, end, tokens, {makers, true, {}, {}}},
                            {position}, 0, table, memory);
   }
-  bool has(uint32_t page, uint64_t end, const Making &making) {
-    return snapshots.find({page, end, tokens, making}) != nullptr;
+  bool has(uint32_t page, uint64_t end, const PageKey &key) {
+    return snapshots.find({page, end, tokens, key}) != nullptr;
   }
 };
 
@@ -126,7 +126,7 @@ struct Copies {
 // made, or the other way round.
 TEST(SnapshotMakers, AreThoseOfThePagesInFront) {
   Copies copies;
-  const std::vector<PageMaker> library(2, PageMaker::Library), plan;
+  const std::vector<PageProvenance> library(2, PageProvenance::Library), plan;
   ASSERT_NE(copies.store(0, 0, 9, library), 0u);
   for (bool isExact : {false, true}) {
     EXPECT_TRUE(copies.has(5, 4, {library, isExact, {}, {}}));
@@ -134,7 +134,8 @@ TEST(SnapshotMakers, AreThoseOfThePagesInFront) {
     // Without pages any do, unless they must be exact.
     EXPECT_EQ(copies.has(0, 0, {plan, isExact, {}, {}}), !isExact);
   }
-  const PageMaker first[] = {PageMaker::Library, PageMaker::Plan};
+  const PageProvenance first[] = {PageProvenance::Library,
+                                  PageProvenance::Plan};
   EXPECT_TRUE(copies.has(5, 4, {first, false, {}, {}}));
   EXPECT_FALSE(copies.has(6, 8, {first, false, {}, {}}));
 }

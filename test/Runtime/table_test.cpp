@@ -20,7 +20,7 @@ Residency inSlot(uint32_t slot) {
 
 /// Ends the prefill of a sequence.
 void run(SequenceTable &table, SequenceId id) {
-  table.at(id).residency->drafters.draftedTo.assign(1, 4);
+  table.at(id).residency->drafters.drafterValidUpTo.assign(1, 4);
   table.moveTo(id, Phase::Running);
 }
 

@@ -77,7 +77,7 @@ public:
 
   ServerOptions options;
   ModelFacts facts;
-  Inbox<std::function<void()>> calls;
+  MpscQueue<std::function<void()>> calls;
   Dispatcher dispatcher;
   Routes routes;
 };

@@ -239,12 +239,12 @@ TEST(WeightSet, AddsFilesWithWantedKeys) {
   auto set = WeightSet::openFolder(folder.path());
   ASSERT_TRUE(set.isOk()) << set.status().toString();
   auto isWanted = [](std::string_view key) { return key.starts_with("mtp."); };
-  ASSERT_TRUE(set->addBeside(folder.path(), isWanted).isOk());
+  ASSERT_TRUE(set->addMixed(folder.path(), isWanted).isOk());
   EXPECT_TRUE(set->contains("mtp.b") && !set->contains("c"));
   EXPECT_EQ(set->sources(), (std::vector{folder.path("model.safetensors"),
                                          folder.path("mtp.safetensors")}));
   // Open files are not opened again.
-  ASSERT_TRUE(set->addBeside(folder.path(), isWanted).isOk());
+  ASSERT_TRUE(set->addMixed(folder.path(), isWanted).isOk());
   EXPECT_EQ(set->sources().size(), 2u);
   EXPECT_TRUE(WeightSet::openFiles(set->sources()).isOk());
 }

@@ -311,7 +311,7 @@ def tests(kit):
 def time_prompts(kit, name, path, deterministic):
     """Times prompts with mtp-bench, after its graphs were built."""
     length = ALL_MODELS[name].prompt
-    flags = ["--deterministic"] if deterministic else []
+    flags = ["--no-cublaslt"] if deterministic else []
     bench = json.loads(kit.output(
         "mtp-bench", path, "--device=cuda", "--json", f"--turns={1 if kit.simulated else 3}",
         "--measure=prefill", f"--prefill={length}", "--rounds=1", *flags))
@@ -333,7 +333,7 @@ def run_prompt(kit, name, path, deterministic):
     chunk = int([flag for flag in model.importing
                  if flag.startswith("--prefill-chunk=")][0].split("=")[1])
     ids = ",".join(str(7 * i * i % 250 + 1) for i in range(model.prompt))
-    flags = ["--deterministic"] if deterministic else []
+    flags = ["--no-cublaslt"] if deterministic else []
     result = json.loads(kit.output("mtp-run", path, "--device=cuda", f"--ids={ids}", "-n", 1,
                                    "--ignore-eos", "--max-batch=1", "--json", *flags))
     what = f"{name}, {'own kernels' if deterministic else 'library'}"

@@ -24,7 +24,7 @@ static const char *const kExamples = R"(Examples:
   mtp-bench model.bin --measure decode,rows --context 64,1024 -b 1,4
   mtp-bench model.bin --measure speculative --ids 1,2,3 --max-tokens 200 --json
   mtp-bench model.bin --measure sessions --ids 1,2,3 -b 1,4,16 --max-tokens 200
-  mtp-bench model.bin --estimate fastest --profile round.json
+  mtp-bench model.bin --estimate fastest --trace round.json
   mtp-bench model.bin --estimate fastest --json | mtp-chart - > round.svg
   mtp-bench --serve http://127.0.0.1:8080 --clients 16 --prompt-ids 32-512
   mtp-bench --serve http://127.0.0.1:8080 --rate 2.5 --requests 200 --json
@@ -100,7 +100,7 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
   addFlag(app, "--no-progress", o.progress, "Do not write times to stderr",
           false);
   addFlag(app, "--json", o.json, "Print one JSON object instead of tables");
-  addText(app, "--profile", o.profile, "FILE",
+  addText(app, "--trace", o.profile, "FILE",
           "Write a round as a Chrome trace to this file");
   addServeFlags(app, serve);
 }
@@ -130,7 +130,7 @@ static Status checkFlags(CLI::App &app, const Options &o,
       {"--acceptance", rounds, "--measure=speculative"},
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
-      {"--profile", o.hasPoints(),
+      {"--trace", o.hasPoints(),
        "--measure=decode, rows or speculative without --ids"}};
   for (const Need &need : needs)
     if (app.count(need.flag) > 0 && !need.isMet)

@@ -280,7 +280,7 @@ static void writeCommand(JsonWriter &json, const Artifact &a, const Plan &plan,
   for (const Place &place : program.placesOf(command, kernel))
     json.value(placeText(a, plan, place));
   json.endArray();
-  if (const Place *live = program.liveOf(command))
+  if (const Place *live = program.activeRowsOf(command))
     json.field("live", placeText(a, plan, *live));
 }
 

@@ -188,7 +188,7 @@ static std::string commandText(const Artifact &artifact, const Plan &plan,
     separator = ", ";
   }
   text += "]";
-  if (const Place *live = program.liveOf(command))
+  if (const Place *live = program.activeRowsOf(command))
     text += "  live " + placeText(artifact, plan, *live);
   text += "\n     ";
   for (const Place &place : program.placesOf(command, kernel))

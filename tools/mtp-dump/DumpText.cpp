@@ -169,13 +169,14 @@ static std::string imageText(const schema::Image &image) {
   return text;
 }
 
-/// Describes a GPU kernel: ", 128 threads, 4096 bytes shared, takes live rows".
+/// Describes a GPU kernel: ", 128 threads, 4096 bytes shared, takes active
+/// rows".
 static std::string launchText(const schema::CudaLaunch *launch) {
   if (!launch)
     return "";
   return strCat(", ", launch->threads(), " threads, ", launch->shared_bytes(),
                 " bytes shared",
-                launch->takes_live() ? ", takes live rows" : "");
+                launch->takes_live() ? ", takes active rows" : "");
 }
 
 static std::string codeText(const Plan &plan) {

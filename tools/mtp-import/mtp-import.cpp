@@ -39,12 +39,12 @@ static cl::opt<int64_t>
                  cl::desc("rows per prefill program (default: 128)"),
                  cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> roundPromptRows(
-    "round-prompt-rows", cl::init(0),
+    "max-mixed-prefill-tokens", cl::init(0),
     cl::desc("rows of a prompt that a round may have beside its own, at most "
              "--prefill-chunk (default: 0, prompts have passes of their own)"),
     cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> maxRows(
-    "max-rows", cl::init(0),
+    "max-verify-tokens", cl::init(0),
     cl::desc("rows of all slots together that a round verifies; drafts that "
              "are more are trimmed (default: 0, all of them)"),
     cl::value_desc("rows"), cl::cat(category));

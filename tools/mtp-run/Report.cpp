@@ -166,7 +166,7 @@ Result<std::string> mtp::jsonReport(const Session &session,
   json.field("cached_tokens", s.cachedTokens);
   json.field("chunks", s.prefillChunks);
   json.field("library_tokens", s.libraryTokens);
-  json.field("beside_tokens", s.besideTokens);
+  json.field("mixed_tokens", s.mixedTokens);
   json.field("kernels", session.promptKernels());
   json.field("seconds", s.prefillSeconds);
   json.field("tokens_per_second", double(s.prefillTokens) / s.prefillSeconds);

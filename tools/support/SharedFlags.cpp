@@ -43,15 +43,14 @@ static constexpr Row kRows[] = {
      "KV pages (0: enough for all slots at full context)"},
     {Flag::PrefillChunk, "--prefill-chunk", &Options::prefillChunk,
      "Prompt rows in one pass (0: the artifact's default)"},
-    {Flag::PromptMilliseconds, "--prompt-milliseconds",
+    {Flag::PromptMilliseconds, "--prefill-budget-ms",
      &Options::promptMilliseconds,
      "Time for which prompt rows of a step may delay running sequences (0: a "
      "chunk of any length; default: 20)"},
-    {Flag::StepMilliseconds, "--step-milliseconds,--step-ms",
-     &Options::stepMilliseconds,
+    {Flag::StepMilliseconds, "--step-budget-ms", &Options::stepMilliseconds,
      "Time that a mixed batch should take, a round with prompt rows (0: a "
-     "round without them plus --prompt-milliseconds)"},
-    {Flag::SeparatePrompts, "--separate-prompts", &Options::separatePrompts,
+     "round without them plus --prefill-budget-ms)"},
+    {Flag::SeparatePrompts, "--no-mixed-batches", &Options::separatePrompts,
      "Run prompts only in their own passes"},
     {Flag::RoundsPerLaunch, "--rounds-per-launch", &Options::roundsPerLaunch,
      "Rounds in one launch, without the host between them (0: 1 on a CPU, 16 "
@@ -68,7 +67,7 @@ static constexpr Row kRows[] = {
      "with such layers shares no prompts (default: 1 GiB)"},
     {Flag::SnapshotTokens, "--snapshot-tokens", &Options::snapshotTokens,
      "Tokens of a prompt from one copy to the next (default: 512)"},
-    {Flag::Deterministic, "--deterministic", &Options::deterministic,
+    {Flag::Deterministic, "--no-cublaslt", &Options::deterministic,
      "Compute prompts on a GPU without its vendor's library"},
     {Flag::Device, "--device", Words::Device,
      "Device that runs the model; cuda is the driver's first GPU, cuda:0 "

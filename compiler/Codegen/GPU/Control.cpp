@@ -336,7 +336,7 @@ LogicalResult codegen::emitGpuControl(GpuBuilder &kb, Region &body) {
           builder.clone(op, map);
     });
   Operation *function = builder.getInsertionBlock()->getParentOp();
-  expandNearestTasks(function, tasks);
+  expandClampTasks(function, tasks);
   if (failed(expandMath(function)))
     return failure();
   replaceLibraryMath(function);

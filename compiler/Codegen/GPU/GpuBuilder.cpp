@@ -22,10 +22,10 @@ static int64_t typeBytes(Type type) {
 }
 
 GpuBuilder::GpuBuilder(OpBuilder &builder, Location loc, gpu::GPUFuncOp kernel,
-                       int64_t buffers, const GpuLaunch &launch, bool takesLive,
-                       int64_t scratchBytes)
+                       int64_t buffers, const GpuLaunch &launch,
+                       bool takesActive, int64_t scratchBytes)
     : KernelBuilder(builder, loc), kernel(kernel), launch(launch),
-      hasLive(takesLive), bufferCount(buffers), scratchBytes(scratchBytes),
+      hasActive(takesActive), bufferCount(buffers), scratchBytes(scratchBytes),
       laneCount(launch.threads) {
   assert(launch.threads % kWarp == 0 && "expected whole warps");
   auto asI64 = [&](Value index) {
@@ -60,9 +60,9 @@ void GpuBuilder::expectJoined() const {
 Value GpuBuilder::buffer(int64_t index) { return kernel.getArgument(index); }
 
 Value GpuBuilder::param(int64_t index) {
-  if (index == 0 && liveRows)
-    return liveRows;
-  return kernel.getArgument(bufferCount + hasLive + index);
+  if (index == 0 && activeRows)
+    return activeRows;
+  return kernel.getArgument(bufferCount + hasActive + index);
 }
 
 Value GpuBuilder::scratch() {
@@ -115,13 +115,13 @@ void GpuBuilder::letSuccessorIn() {
 
 void GpuBuilder::waitForPredecessor() {
   NVVM::GriddepcontrolOp::create(builder, loc, NVVM::GridDepActionKind::wait);
-  if (hasLive)
-    liveRows = loadRows();
+  if (hasActive)
+    activeRows = loadRows();
 }
 
 Value GpuBuilder::loadRows() {
-  Value all = kernel.getArgument(bufferCount + hasLive);
-  if (!hasLive)
+  Value all = kernel.getArgument(bufferCount + hasActive);
+  if (!hasActive)
     return all;
   // In 32 bits, as block numbers are: one register instead of a pair.
   Value number = kernel.getArgument(bufferCount),
@@ -137,17 +137,17 @@ Value GpuBuilder::loadRows() {
 
 Value GpuBuilder::blockLives() {
   if (launch.rowsPerGroup == 0)
-    return cmp(Cmp::GT, liveRows, 0);
-  Value groups = liveRows;
+    return cmp(Cmp::GT, activeRows, 0);
+  Value groups = activeRows;
   if (int64_t most = launch.rowsPerGroup; most > 1)
-    groups = div(add(liveRows, most - 1), most);
+    groups = div(add(activeRows, most - 1), most);
   return cmp(Cmp::LT, blockId, mul(groups, launch.blocks));
 }
 
 void GpuBuilder::begin() {
   letSuccessorIn();
   waitForPredecessor();
-  if (!hasLive)
+  if (!hasActive)
     return;
   Value lives = blockLives();
   Block *waiting = builder.getInsertionBlock();

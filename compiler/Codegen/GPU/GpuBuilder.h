@@ -45,11 +45,11 @@ class GpuBuilder : public KernelBuilder {
 public:
   /// The insertion point of `builder` is in the entry block of `kernel`. The
   /// first `buffers` arguments of `kernel` are pointers. If the kernel
-  /// `takesLive`, the next argument is a pointer, too. The number of threads in
-  /// `launch` is a multiple of a warp.
+  /// `takesActive`, the next argument is a pointer, too. The number of threads
+  /// in `launch` is a multiple of a warp.
   GpuBuilder(mlir::OpBuilder &builder, mlir::Location loc,
              mlir::gpu::GPUFuncOp kernel, int64_t buffers,
-             const GpuLaunch &launch, bool takesLive = false,
+             const GpuLaunch &launch, bool takesActive = false,
              int64_t scratchBytes = 0);
 
   /// Gives each task `blocks` blocks. If the items are joined, a block computes
@@ -81,7 +81,7 @@ public:
   /// block without an active row ends. Not allowed in a condition or a loop.
   void begin();
   /// Returns true if the kernel may have padding rows.
-  bool takesLive() const { return hasLive; }
+  bool takesActive() const { return hasActive; }
   /// Returns the number of active rows. Valid after the wait only.
   Value loadRows();
   /// Returns `value` (i32 or f32) of the thread whose number in the warp
@@ -187,10 +187,10 @@ private:
 
   mlir::gpu::GPUFuncOp kernel;
   const GpuLaunch launch;
-  const bool hasLive;
+  const bool hasActive;
   int64_t bufferCount, scratchBytes;
   /// Number of active rows. Set after the wait of a kernel that takes it.
-  Value liveRows;
+  Value activeRows;
   /// Number of blocks of a task, number of items of earlier forItems calls, and
   /// whether a block (true) or a warp computes an item.
   int64_t taskBlocks = 1, itemsBefore = 0;

@@ -60,7 +60,7 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, Location loc,
                                    const GpuLaunch &launch) {
   exec::KernelSignature signature = exec::kernelSignature(spec.kernel);
   SmallVector<Type> arguments(
-      signature.buffers + spec.takesLive,
+      signature.buffers + spec.takesActive,
       LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace));
   arguments.append(signature.params, builder.getI64Type());
   auto type = builder.getFunctionType(arguments, {});
@@ -134,7 +134,8 @@ FailureOr<GpuLaunch> codegen::emitGpuKernel(OpBuilder &builder,
   builder.setInsertionPoint(end);
   int64_t buffers = exec::kernelSignature(spec.kernel).buffers;
   int64_t scratch = row && row->scratch ? row->scratch(spec.kernel) : 0;
-  GpuBuilder kb(builder, loc, kernel, buffers, launch, spec.takesLive, scratch);
+  GpuBuilder kb(builder, loc, kernel, buffers, launch, spec.takesActive,
+                scratch);
   if (emitter) {
     emitter->emit(kb, spec.kernel);
     return launch;

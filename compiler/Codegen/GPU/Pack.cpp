@@ -25,7 +25,7 @@ public:
 
   Value pack(int64_t from, Value rows, int64_t places, Value before,
              Value stop);
-  void storeDead(Value live, Value rows);
+  void storePadding(Value live, Value rows);
 
 private:
   bool isMask(int64_t number) const { return number >= firstMask; }
@@ -106,7 +106,7 @@ Value RowPacker::pack(int64_t first, Value ofRows, int64_t toPlaces,
 }
 
 /// Marks the places from `live` (i32) up to `all` as padding rows.
-void RowPacker::storeDead(Value live, Value all) {
+void RowPacker::storePadding(Value live, Value all) {
   Value end = kb.extend(live, kb.i64Type());
   kb.forRange(kb.add(end, kb.thread()), all, kb.threads(), [&](Value row) {
     for (int64_t i = 0; i < count; ++i)
@@ -129,7 +129,7 @@ static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   Value room = kb.param(1), none = kb.constant(kb.i32Type(), 0);
   Value live = packer.pack(0, kb.param(0), 2 * count, none, room);
   kb.storeOne(live, kb.buffer(2 * count + 1));
-  packer.storeDead(live, room);
+  packer.storePadding(live, room);
 }
 
 /// buffers: positions, numbers and masks of the round; positions, numbers and
@@ -146,7 +146,7 @@ static void emitPackPrompts(GpuBuilder &kb,
   Value next = packer.pack(0, kb.param(0), 3 * count, none, room);
   Value live = packer.pack(count, more, 3 * count + 1, next, all);
   kb.storeOne(live, kb.buffer(3 * count + 2));
-  packer.storeDead(live, all);
+  packer.storePadding(live, all);
 }
 
 static const GpuEmitter kinds[] = {

@@ -117,7 +117,8 @@ static void emitArgmaxParts(KernelBuilder &kb,
 
 /// Emits a copy of the logits with one token of each row set to -infinity.
 /// Buffers: logits, tokens, out. Params: M.
-static void emitExclude(KernelBuilder &kb, exec::ExcludeKernelAttr kernel) {
+static void emitMaskTokens(KernelBuilder &kb,
+                           exec::MaskTokensKernelAttr kernel) {
   constexpr int64_t kMinusInfinity = 0xff800000; // as the bits of an f32
   int64_t width = kernel.getWidth();
   kb.forTasks([&](Value row) {
@@ -134,6 +135,6 @@ static void emitExclude(KernelBuilder &kb, exec::ExcludeKernelAttr kernel) {
 
 static const RowKernel kinds[] = {rowKernel(emitArgmaxKernel),
                                   rowKernel(emitArgmaxParts),
-                                  rowKernel(emitExclude)};
+                                  rowKernel(emitMaskTokens)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::argmaxKernels() { return kinds; }

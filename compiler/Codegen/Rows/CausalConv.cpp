@@ -31,7 +31,7 @@ public:
       // them.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       Value begin = kb.mul(kb.div(task, rows), columns);
-      forDeadRowAt(kb, row, kRunBuffers, [&] {
+      forPaddingRowAt(kb, row, kRunBuffers, [&] {
         kb.forChunks(columns, [&](Value first, Value mask) {
           kb.storeLanes(
               kb.constant(kb.f32Lanes(), 0),

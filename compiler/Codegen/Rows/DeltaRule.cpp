@@ -41,7 +41,7 @@ public:
       // first row do work, and threads share them.
       Value rows = kb.param(0), row = kb.rem(task, rows);
       head = kb.div(task, rows);
-      forDeadRowAt(kb, row, kRunBuffers, [&] {
+      forPaddingRowAt(kb, row, kRunBuffers, [&] {
         kb.forChunks(dv, [&](Value first, Value mask) {
           column = first;
           kb.storeLanes(zero(), valueAt(kY, kernel.getYStride(), row), mask);

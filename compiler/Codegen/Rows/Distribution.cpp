@@ -15,7 +15,7 @@
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Rows/Argmax.h"
 #include "compiler/Codegen/Rows/TokenWeight.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 

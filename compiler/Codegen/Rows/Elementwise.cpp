@@ -121,7 +121,8 @@ static void emitCopyCols(KernelBuilder &kb, exec::CopyColsKernelAttr kernel) {
 
 /// Emits out[i] = x[index[i]]. An index outside x takes the nearest row.
 /// Buffers: x, index, out. Params: M, rows of x.
-static void emitTakeRows(KernelBuilder &kb, exec::TakeRowsKernelAttr kernel) {
+static void emitGatherRows(KernelBuilder &kb,
+                           exec::GatherRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
   kb.forTasks([&](Value row) {
@@ -143,6 +144,6 @@ static const RowKernel kinds[] = {
     elementKernel(emitSigmoidRows),
     rowKernel(emitConcat, /*scratch=*/nullptr, concatItems),
     elementKernel(emitCopyCols),
-    elementKernel(emitTakeRows)};
+    elementKernel(emitGatherRows)};
 
 llvm::ArrayRef<RowKernel> mtp::codegen::elementwiseKernels() { return kinds; }

@@ -53,8 +53,9 @@ static Value packAll(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
 }
 
 /// Makes places [end, rows) padding rows.
-static void storeDead(KernelBuilder &kb, llvm::ArrayRef<PackedNumber> numbers,
-                      Value end, Value rows) {
+static void storePadding(KernelBuilder &kb,
+                         llvm::ArrayRef<PackedNumber> numbers, Value end,
+                         Value rows) {
   kb.forRange(end, rows, 1, [&](Value row) {
     for (const PackedNumber &of : numbers)
       kb.storeOne(kb.constant(of.type, of.bytes == 4 ? -1 : 0),
@@ -74,7 +75,7 @@ static void emitPackRows(KernelBuilder &kb, exec::PackRowsKernelAttr kernel) {
       Value end =
           packAll(kb, numbers, kb.buffer(2 * count), kb.param(0), zero, room);
       kb.storeI32(end, kb.buffer(2 * count + 1), zero);
-      storeDead(kb, numbers, end, room);
+      storePadding(kb, numbers, end, room);
     });
   });
 }
@@ -101,7 +102,7 @@ static void emitPackPrompts(KernelBuilder &kb,
       Value end =
           packAll(kb, theirs, kb.buffer(3 * count + 1), more, next, all);
       kb.storeI32(end, kb.buffer(3 * count + 2), zero);
-      storeDead(kb, own, end, all);
+      storePadding(kb, own, end, all);
     });
   });
 }

@@ -13,7 +13,7 @@
 #include "compiler/Codegen/Rows/RowSums.h"
 #include "compiler/Codegen/Rows/TokenNoise.h"
 #include "compiler/Codegen/Rows/TokenWeight.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 #include <limits>
 
 using namespace mtp;

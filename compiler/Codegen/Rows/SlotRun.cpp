@@ -26,8 +26,8 @@ public:
   }
 
   /// Returns the first row from `row` on that belongs to another slot, or that
-  /// is active (if `untilLive`) or padding (if not).
-  Value find(Value row, bool untilLive) {
+  /// is active (if `untilActive`) or padding (if not).
+  Value find(Value row, bool untilActive) {
     return kb.whileLoop(
         {row},
         [&](ValueRange at) {
@@ -35,7 +35,7 @@ public:
           Value isOwn =
               kb.bitAnd(kb.cmp(Cmp::LT, at[0], rows),
                         kb.cmp(Cmp::EQ, number(buffers.slots, here), slot));
-          return kb.bitAnd(isOwn, kb.cmp(untilLive ? Cmp::LT : Cmp::GE,
+          return kb.bitAnd(isOwn, kb.cmp(untilActive ? Cmp::LT : Cmp::GE,
                                          number(buffers.positions, here), 0));
         },
         [&](ValueRange at) { return Values{kb.add(at[0], 1)}; })[0];
@@ -49,9 +49,9 @@ private:
 
 } // namespace
 
-void mtp::codegen::forDeadRowAt(KernelBuilder &kb, Value row,
-                                const RunBuffers &buffers,
-                                llvm::function_ref<void()> body) {
+void mtp::codegen::forPaddingRowAt(KernelBuilder &kb, Value row,
+                                   const RunBuffers &buffers,
+                                   llvm::function_ref<void()> body) {
   Value position = kb.loadI32(kb.buffer(buffers.positions), row);
   kb.ifThen(kb.cmp(Cmp::LT, position, 0), body);
 }
@@ -62,8 +62,8 @@ void mtp::codegen::forRunAt(KernelBuilder &kb, Value row,
                             llvm::function_ref<void(const SlotRun &)> body) {
   Walk walk(kb, buffers, row);
   kb.ifThen(walk.begins(row), [&] {
-    Value first = walk.find(row, /*untilLive=*/true);
-    Value count = kb.sub(walk.find(first, /*untilLive=*/false), first);
+    Value first = walk.find(row, /*untilActive=*/true);
+    Value count = kb.sub(walk.find(first, /*untilActive=*/false), first);
     kb.ifThen(kb.cmp(Cmp::GT, count, 0), [&] {
       auto upTo = [&](Value number, Value most) {
         return kb.max(kb.min(number, most), kb.integer(0));

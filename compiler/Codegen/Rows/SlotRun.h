@@ -29,8 +29,8 @@ struct SlotRun {
 
 /// Calls `body` if `row` is a padding row. Its task stores zeros for it, so
 /// that a reader of all rows finds numbers.
-void forDeadRowAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
-                  llvm::function_ref<void()> body);
+void forPaddingRowAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
+                     llvm::function_ref<void()> body);
 
 /// Calls `body` with the run that begins with row `row`, if one does and has
 /// active rows. `kept` is the most rows that a slot keeps, and `slots` is the

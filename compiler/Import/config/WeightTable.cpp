@@ -43,7 +43,7 @@ Status WeightTable::open(const std::string &folder) {
 Status
 WeightTable::openBeside(const std::string &folder,
                         const std::function<bool(std::string_view)> &isWanted) {
-  return weights ? weights->addBeside(folder, isWanted) : okStatus();
+  return weights ? weights->addMixed(folder, isWanted) : okStatus();
 }
 
 Status WeightTable::addDrafter(const std::vector<std::string> &files,

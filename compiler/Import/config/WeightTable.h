@@ -30,7 +30,7 @@ public:
   /// weight must exist.
   Status open(const std::string &folder);
 
-  /// Adds files of a folder that hold a wanted key (WeightSet::addBeside()).
+  /// Adds files of a folder that hold a wanted key (WeightSet::addMixed()).
   Status openBeside(const std::string &folder,
                     const std::function<bool(std::string_view)> &isWanted);
 

@@ -80,10 +80,10 @@ func.func private @fill(%slot: i32, %count: index, %live: i32, %mask: i32) -> (t
 
 // Makes the rows of all slots from the results of @fill.
 func.func private @block_rows(%of: tensor<?x?xi32>, %at: tensor<?x?xi32>, %from: tensor<?x?xi32>, %sees: tensor<?x?xi64>) -> !mtp.rows {
-  %slots = mtp.regroup %of : tensor<?x?xi32> -> tensor<?xi32>
-  %positions = mtp.regroup %at : tensor<?x?xi32> -> tensor<?xi32>
-  %roots = mtp.regroup %from : tensor<?x?xi32> -> tensor<?xi32>
-  %masks = mtp.regroup %sees : tensor<?x?xi64> -> tensor<?xi64>
+  %slots = mtp.reshape %of : tensor<?x?xi32> -> tensor<?xi32>
+  %positions = mtp.reshape %at : tensor<?x?xi32> -> tensor<?xi32>
+  %roots = mtp.reshape %from : tensor<?x?xi32> -> tensor<?xi32>
+  %masks = mtp.reshape %sees : tensor<?x?xi64> -> tensor<?xi64>
   %rows = mtp.make_tree_rows %slots, %positions from %roots at %positions seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
   return %rows : !mtp.rows
 }
@@ -112,8 +112,8 @@ func.func private @block_of_masks(%slots: tensor<?xi32>, %limits: tensor<?xi32>,
     } : tensor<?xi32>
     mtp.yield %all#0, %all#1, %all#2, %all#3, %all#4, %drafting : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>, tensor<?xi32>
   } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>, tensor<?x?xi32>)
-  %tokens = mtp.regroup %t : tensor<?x?xi32> -> tensor<?xi32>
-  %drafting = mtp.regroup %d : tensor<?x?xi32> -> tensor<?xi32>
+  %tokens = mtp.reshape %t : tensor<?x?xi32> -> tensor<?xi32>
+  %drafting = mtp.reshape %d : tensor<?x?xi32> -> tensor<?xi32>
   %rows = func.call @block_rows(%s, %p, %r, %m) : (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>) -> !mtp.rows
   return %tokens, %rows, %drafting : tensor<?xi32>, !mtp.rows, tensor<?xi32>
 }
@@ -126,7 +126,7 @@ func.func private @block_from_anchor(%slots: tensor<?xi32>, %limits: tensor<?xi3
     %all:5 = func.call @fill(%slot, %k, %limit, %mask) : (i32, index, i32, i32) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>)
     mtp.yield %all#0, %all#1, %all#2, %all#3, %all#4 : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>
   } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>)
-  %tokens = mtp.regroup %t : tensor<?x?xi32> -> tensor<?xi32>
+  %tokens = mtp.reshape %t : tensor<?x?xi32> -> tensor<?xi32>
   %rows = func.call @block_rows(%s, %p, %r, %m) : (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>) -> !mtp.rows
   return %tokens, %rows : tensor<?xi32>, !mtp.rows
 }
@@ -146,8 +146,8 @@ func.func private @verifying(%slots: tensor<?xi32>) -> !mtp.rows {
     } : tensor<?xi32>
     mtp.yield %of, %at : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
-  %of = mtp.regroup %s : tensor<?x?xi32> -> tensor<?xi32>
-  %at = mtp.regroup %p : tensor<?x?xi32> -> tensor<?xi32>
+  %of = mtp.reshape %s : tensor<?x?xi32> -> tensor<?xi32>
+  %at = mtp.reshape %p : tensor<?x?xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %of, %at : tensor<?xi32>
   return %rows : !mtp.rows
 }
@@ -182,8 +182,8 @@ func.func private @at_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %logits: 
     mtp.yield %i : i32
   } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   %rows = mtp.make_rows %slots, %at : tensor<?xi32>
-  %logit = mtp.take_rows %logits, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
-  %state = mtp.take_rows %states, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %logit = mtp.gather_rows %logits, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %state = mtp.gather_rows %states, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   return %rows, %logit, %state : !mtp.rows, tensor<?x?xf32>, tensor<?x?xf32>
 }
 

@@ -68,12 +68,12 @@ func.func private @masked(%slots: tensor<?xi32>, %mask: tensor<?xi32>, %behind: 
     } : tensor<?xi32>
     mtp.yield %tokens, %of, %positions, %drafting, %own, %verified : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
   } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
-  %token = mtp.regroup %t : tensor<?x?xi32> -> tensor<?xi32>
-  %slot = mtp.regroup %s : tensor<?x?xi32> -> tensor<?xi32>
-  %position = mtp.regroup %p : tensor<?x?xi32> -> tensor<?xi32>
-  %drafting = mtp.regroup %r : tensor<?x?xi32> -> tensor<?xi32>
-  %own = mtp.regroup %ds : tensor<?x?xi32> -> tensor<?xi32>
-  %verified = mtp.regroup %dp : tensor<?x?xi32> -> tensor<?xi32>
+  %token = mtp.reshape %t : tensor<?x?xi32> -> tensor<?xi32>
+  %slot = mtp.reshape %s : tensor<?x?xi32> -> tensor<?xi32>
+  %position = mtp.reshape %p : tensor<?x?xi32> -> tensor<?xi32>
+  %drafting = mtp.reshape %r : tensor<?x?xi32> -> tensor<?xi32>
+  %own = mtp.reshape %ds : tensor<?x?xi32> -> tensor<?xi32>
+  %verified = mtp.reshape %dp : tensor<?x?xi32> -> tensor<?xi32>
   %rows = mtp.make_rows %slot, %position : tensor<?xi32>
   %at = mtp.make_rows %own, %verified : tensor<?xi32>
   return %token, %rows, %drafting, %at : tensor<?xi32>, !mtp.rows, tensor<?xi32>, !mtp.rows
@@ -111,8 +111,8 @@ func.func private @features(%slots: tensor<?xi32>, %h: tensor<?x?xf32>, %filler:
     } : tensor<?xi32>
     mtp.yield %own, %fillers : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>)
-  %own = mtp.regroup %a : tensor<?x?xi32> -> tensor<?xi32>
-  %fillers = mtp.regroup %b : tensor<?x?xi32> -> tensor<?xi32>
+  %own = mtp.reshape %a : tensor<?x?xi32> -> tensor<?xi32>
+  %fillers = mtp.reshape %b : tensor<?x?xi32> -> tensor<?xi32>
   %known = mtp.unpack %h, %own : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   %masks = mtp.unpack %filler, %fillers : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   %x = mtp.add %known, %masks : tensor<?x?xf32>

@@ -159,8 +159,8 @@ func.func private @rejection_drawn(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %
     %w = tensor.extract %draws[%end] : tensor<?xf32>
     mtp.yield %n, %live, %w : i32, i32, f32
   } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xf32>)
-  %rest = mtp.pick_residual %p less %q at %count by %by : (tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
-  %whole = mtp.pick_residual %p at %count by %by : (tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %rest = mtp.sample_residual %p less %q at %count by %by : (tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %whole = mtp.sample_residual %p at %count by %by : (tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   %token = mtp.per_slot %slots(%row, %rest, %whole) {
   ^bb0(%index: index, %slot: i32, %live: i32, %x: i32, %y: i32):
     %one = arith.constant 1 : i32
@@ -264,17 +264,17 @@ func.func private @rejection(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %parent
     %x7 = tensor.extract %tried[%c7] : tensor<8xi32>
     mtp.yield %n, %end, %place, %w, %x0, %x1, %x2, %x3, %x4, %x5, %x6, %x7 : i32, i32, i32, f32, i32, i32, i32, i32, i32, i32, i32, i32
   } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>)
-  %rows = mtp.regroup %p : tensor<?x?x?xf32> -> tensor<?x?xf32>
-  %p0 = mtp.take_rows %rows, %row : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
-  %p1 = mtp.exclude %p0, %t0 : tensor<?x?xf32>, tensor<?xi32>
-  %p2 = mtp.exclude %p1, %t1 : tensor<?x?xf32>, tensor<?xi32>
-  %p3 = mtp.exclude %p2, %t2 : tensor<?x?xf32>, tensor<?xi32>
-  %p4 = mtp.exclude %p3, %t3 : tensor<?x?xf32>, tensor<?xi32>
-  %p5 = mtp.exclude %p4, %t4 : tensor<?x?xf32>, tensor<?xi32>
-  %p6 = mtp.exclude %p5, %t5 : tensor<?x?xf32>, tensor<?xi32>
-  %p7 = mtp.exclude %p6, %t6 : tensor<?x?xf32>, tensor<?xi32>
-  %p8 = mtp.exclude %p7, %t7 : tensor<?x?xf32>, tensor<?xi32>
-  %x = mtp.pick_residual %p8 by %by : (tensor<?x?xf32>, tensor<?xf32>) -> tensor<?xi32>
+  %rows = mtp.reshape %p : tensor<?x?x?xf32> -> tensor<?x?xf32>
+  %p0 = mtp.gather_rows %rows, %row : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %p1 = mtp.mask_tokens %p0, %t0 : tensor<?x?xf32>, tensor<?xi32>
+  %p2 = mtp.mask_tokens %p1, %t1 : tensor<?x?xf32>, tensor<?xi32>
+  %p3 = mtp.mask_tokens %p2, %t2 : tensor<?x?xf32>, tensor<?xi32>
+  %p4 = mtp.mask_tokens %p3, %t3 : tensor<?x?xf32>, tensor<?xi32>
+  %p5 = mtp.mask_tokens %p4, %t4 : tensor<?x?xf32>, tensor<?xi32>
+  %p6 = mtp.mask_tokens %p5, %t5 : tensor<?x?xf32>, tensor<?xi32>
+  %p7 = mtp.mask_tokens %p6, %t6 : tensor<?x?xf32>, tensor<?xi32>
+  %p8 = mtp.mask_tokens %p7, %t7 : tensor<?x?xf32>, tensor<?xi32>
+  %x = mtp.sample_residual %p8 by %by : (tensor<?x?xf32>, tensor<?xf32>) -> tensor<?xi32>
   %token = mtp.apply @or_tried(%slots, %x, %t0) : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   return %count, %last, %token : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
 }
@@ -357,10 +357,10 @@ func.func private @block(%slots: tensor<?xi32>, %d: tensor<?x?xi32>, %p: tensor<
     %place = arith.index_cast %flat : index to i32
     mtp.yield %n, %place, %without, %w : i32, i32, i32, f32
   } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xf32>)
-  %rows = mtp.regroup %p : tensor<?x?x?xf32> -> tensor<?x?xf32>
-  %p0 = mtp.take_rows %rows, %row : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
-  %p1 = mtp.exclude %p0, %without : tensor<?x?xf32>, tensor<?xi32>
-  %x = mtp.pick_residual %p1 by %by : (tensor<?x?xf32>, tensor<?xf32>) -> tensor<?xi32>
+  %rows = mtp.reshape %p : tensor<?x?x?xf32> -> tensor<?x?xf32>
+  %p0 = mtp.gather_rows %rows, %row : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %p1 = mtp.mask_tokens %p0, %without : tensor<?x?xf32>, tensor<?xi32>
+  %x = mtp.sample_residual %p1 by %by : (tensor<?x?xf32>, tensor<?xf32>) -> tensor<?xi32>
   %token = mtp.apply @or_tried(%slots, %x, %without) : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
   return %count, %token : tensor<?xi32>, tensor<?xi32>
 }

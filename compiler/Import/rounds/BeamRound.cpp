@@ -130,7 +130,7 @@ Values BeamEmitter::slotValues() {
 std::array<mlir::Value, 2> BeamEmitter::best(mlir::ValueRange beam) {
   int64_t width = context.draft.tree.width, open = mlir::ShapedType::kDynamic;
   auto logits = llvm::cast<mlir::RankedTensorType>(beam[0].getType());
-  mlir::Value groups = mlir::mtp::RegroupOp::create(
+  mlir::Value groups = mlir::mtp::ReshapeOp::create(
       builder, context.name("groups"),
       logits.clone({open, width, logits.getDimSize(1)}), beam[0]);
   mlir::Value noise;
@@ -183,8 +183,8 @@ mlir::Operation *BeamEmitter::grow(mlir::ValueRange beam) {
 
 mlir::Value BeamEmitter::take(mlir::Value x, mlir::Value rows,
                               llvm::StringRef name) {
-  return mlir::mtp::TakeRowsOp::create(builder, context.name(name), x.getType(),
-                                       x, rows);
+  return mlir::mtp::GatherRowsOp::create(builder, context.name(name),
+                                         x.getType(), x, rows);
 }
 
 /// Returns the first beam: the anchor's row of each slot, repeated for each

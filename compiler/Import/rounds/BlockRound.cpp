@@ -57,8 +57,8 @@ mlir::Value emitLimit(ModelContext &context) {
 
 mlir::Value emitTake(ModelContext &context, mlir::Value x, mlir::Value which,
                      llvm::StringRef name) {
-  return mlir::mtp::TakeRowsOp::create(context.builder, context.name(name),
-                                       x.getType(), x, which);
+  return mlir::mtp::GatherRowsOp::create(context.builder, context.name(name),
+                                         x.getType(), x, which);
 }
 
 /// Runs the block's rows. Returns the states of the rows that draft, one per
@@ -88,7 +88,7 @@ mlir::Value emitAll(ModelContext &context, mlir::Value slots,
       emitApply(context, "verifying", slots, context.rows(), "verifying")
           ->getResult(0);
   mlir::Value picked = emitPick(context, logits, rows);
-  return mlir::mtp::RegroupOp::create(context.builder, context.name("chain"),
+  return mlir::mtp::ReshapeOp::create(context.builder, context.name("chain"),
                                       context.grid(), picked);
 }
 

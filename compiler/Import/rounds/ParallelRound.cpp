@@ -123,10 +123,10 @@ Drafts emitParallelDrafts(ModelContext &context) {
   mlir::Value all =
       emitPass(context, masked->getResult(0), taps, masked->getResult(1));
   mlir::Value logits =
-      mlir::mtp::TakeRowsOp::create(builder, context.name("logits"),
-                                    all.getType(), all, masked->getResult(2));
+      mlir::mtp::GatherRowsOp::create(builder, context.name("logits"),
+                                      all.getType(), all, masked->getResult(2));
   mlir::Value picks = emitPick(context, logits, masked->getResult(3));
-  mlir::Value own = mlir::mtp::RegroupOp::create(builder, context.name("own"),
+  mlir::Value own = mlir::mtp::ReshapeOp::create(builder, context.name("own"),
                                                  context.grid(), picks);
   emitYield(context, own);
   return {draft.getResult(0), mlir::Value(), {}};

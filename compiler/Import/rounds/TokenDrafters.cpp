@@ -172,7 +172,7 @@ void emitLearning(ModelContext &context, mlir::Value slots, Drafts drafted,
   mlir::Value best = mlir::mtp::ArgmaxOp::create(builder, context.name("best"),
                                                  context.tokens(), logits,
                                                  /*tokens=*/nullptr);
-  mlir::Value grid = mlir::mtp::RegroupOp::create(builder, context.name("said"),
+  mlir::Value grid = mlir::mtp::ReshapeOp::create(builder, context.name("said"),
                                                   context.grid(), best);
   emitPerSlot(context, "learnt", slots, {drafted.drafts, grid}, {},
               [&](mlir::ValueRange own) {

@@ -58,7 +58,7 @@ static bool isBodyOp(KernelOp kernel, Operation *op) {
            alloca.getType().getLayout().isIdentity();
   return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
          isa<scf::ForOp, scf::IfOp, scf::YieldOp, memref::LoadOp,
-             memref::StoreOp, NearestTaskOp>(op);
+             memref::StoreOp, ClampTaskOp>(op);
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -204,7 +204,7 @@ bool mlir::exec::readsOtherTasks(KernelOp kernel, size_t buffer) {
       kernel.getBuffers()[buffer].getUsers(), [](Operation *user) {
         auto load = dyn_cast<memref::LoadOp>(user);
         return load && !load.getIndices().empty() &&
-               load.getIndices().front().getDefiningOp<NearestTaskOp>();
+               load.getIndices().front().getDefiningOp<ClampTaskOp>();
       });
 }
 
@@ -216,7 +216,7 @@ LogicalResult mlir::exec::verifyControlKernel(KernelOp kernel) {
   // A task may read rows of other tasks, but writes only its own.
   auto isTask = [&](Operation *op, Value index) {
     return index == task ||
-           (isa<memref::LoadOp>(op) && index.getDefiningOp<NearestTaskOp>());
+           (isa<memref::LoadOp>(op) && index.getDefiningOp<ClampTaskOp>());
   };
   auto check = [&](Operation *op, MemRefType type,
                    OperandRange indices) -> WalkResult {

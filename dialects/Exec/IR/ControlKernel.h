@@ -57,7 +57,7 @@ bool readsOtherTasks(KernelOp kernel, size_t buffer);
 
 /// Checks that a body accesses nothing outside its buffers, whatever they hold.
 /// The index of a row must be the number of the task, or for reads an
-/// `exec.nearest_task`. Every other index must be in range by constants, loop
+/// `exec.clamp_task`. Every other index must be in range by constants, loop
 /// bounds, minima and maxima. A kernel without a body passes.
 LogicalResult verifyControlKernel(KernelOp kernel);
 

@@ -62,8 +62,8 @@ std::optional<Count> mlir::exec::elementsOf(Value value) {
 int64_t mlir::exec::rowLimitOf(Value value) {
   if (!value)
     return 0;
-  while (auto regroup = value.getDefiningOp<RegroupOp>())
-    value = regroup.getX();
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
   auto type = cast<ShapedType>(viewOf(value).root.getType());
   return type.getRank() > 0 && !type.isDynamicDim(0) ? type.getDimSize(0) : 0;
 }
@@ -108,8 +108,8 @@ bool mlir::exec::isWhole(Value value) {
 llvm::SmallVector<KernelOperand>
 mlir::exec::resolveOperands(OperandRange operands) {
   return llvm::map_to_vector(operands, [](Value operand) -> KernelOperand {
-    while (auto regroup = operand.getDefiningOp<RegroupOp>())
-      operand = regroup.getX();
+    while (auto reshape = operand.getDefiningOp<ReshapeOp>())
+      operand = reshape.getX();
     // Packed weights and caches have no columns.
     if (!operand.getDefiningOp<ColumnsOp>())
       return {operand};

@@ -2,7 +2,7 @@
 
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::exec;

@@ -3,8 +3,8 @@
 #include "dialects/MTP/IR/StateTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/schema/HostStates.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/SamplingLayout.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>

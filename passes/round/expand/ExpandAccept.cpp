@@ -125,7 +125,7 @@ static Value positionsOf(Expansion &e, AcceptOp op) {
       positions.push_back(body.add(root, depth));
     return body.yield(body.vector(positions)).front();
   }
-  Value depths = liveNodes(body, nodes, body.input(1)).depths;
+  Value depths = activeNodes(body, nodes, body.input(1)).depths;
   Value positions = body.vector(nodes, [&](Value node) {
     Value depth = body.element(depths, node);
     return body.select(body.compare(Predicate::sge, depth, 0),
@@ -384,7 +384,7 @@ static void expandInPrefill(AcceptOp op) {
   // A mixed batch's prefill has the logits of last rows only.
   Value logits = cast<PrefillOp>(op->getParentOp()).getBeside()
                      ? op.getLogits()
-                     : e.takeRows(op.getLogits(), last[0]);
+                     : e.gatherRows(op.getLogits(), last[0]);
   SmallVector<Value> args{logits, e.makeRows(e.slots(), last[1])};
   if (op.seesPaths()) {
     args.push_back(e.slots());

@@ -158,7 +158,7 @@ static LogicalResult expand(RecentHiddenOp op) {
       body.yield(keptRow(body, catchUpSequences(e.module), size)).front();
   Value kept = ReadStateOp::create(e.builder, e.loc, op.getType(),
                                    states::kRecentHidden, e.slots(), size);
-  op.replaceAllUsesWith(e.takeRows(kept, index));
+  op.replaceAllUsesWith(e.gatherRows(kept, index));
   op.erase();
   return success();
 }

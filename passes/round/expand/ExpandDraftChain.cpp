@@ -74,9 +74,9 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftChainOp op) {
     Value logits;
     if (d <= modules) {
       last = refresh.run(d, last.hidden, drafts);
-      logits = e.takeRows(last.logits, refresh.anchor(d));
+      logits = e.gatherRows(last.logits, refresh.anchor(d));
       if (last.hidden && d == refreshed && k > modules)
-        last.hidden = e.takeRows(last.hidden, refresh.anchor(d));
+        last.hidden = e.gatherRows(last.hidden, refresh.anchor(d));
     } else {
       last = refresh.step(modules, drafts.back(), last.hidden,
                           e.makeRows(e.slots(), places[k + d - modules - 1]));

@@ -50,7 +50,7 @@ static FailureOr<SmallVector<Value>> expandInRound(DraftHeadsOp op) {
       refresh.readHidden(widthOf(op.getHeads().front().getArgument(0)));
   for (size_t depth = 0; depth < picks.levels().size(); ++depth) {
     Value logits = e.inlineRegion(op.getHeads()[depth], {hidden, rows})[0];
-    if (failed(picks.rank(e.takeRows(logits, refresh.anchor(1)), depth,
+    if (failed(picks.rank(e.gatherRows(logits, refresh.anchor(1)), depth,
                           /*isShared=*/true)))
       return failure();
   }

@@ -135,7 +135,7 @@ ModuleOutputs TreeWriter::runLevel(const Level &level, const Level &above,
   NodeRows nodes = numbersOf(level.nodes, depth, above.nodes);
   Value rows = makeRows(nodes);
   if (hidden)
-    hidden = e.takeRows(hidden, e.byRow(nodes.parents));
+    hidden = e.gatherRows(hidden, e.byRow(nodes.parents));
   return refresh.step(modules, e.byRow(picks.tokensOf(level.nodes)), hidden,
                       rows);
 }
@@ -195,7 +195,8 @@ ModuleOutputs TreeWriter::runModule(const Level &level, int64_t depth) {
   ModuleOutputs made = refresh.step(module, run.tokens, run.hidden, run.rows);
   handedOn = made.hidden;
   ran = runs;
-  return {e.takeRows(made.logits, run.last), e.takeRows(made.hidden, run.last)};
+  return {e.gatherRows(made.logits, run.last),
+          e.gatherRows(made.hidden, run.last)};
 }
 
 /// Returns the drafts and, if they are read, the logits of each.
@@ -203,9 +204,9 @@ FailureOr<SmallVector<Value>> TreeWriter::write() {
   refresh.writePlaces([](SlotBody &, Value) { return SmallVector<Value>(); });
   ModuleOutputs last = refresh.run(/*module=*/1, Value(), {});
   handedOn = last.hidden;
-  Value logits = e.takeRows(last.logits, refresh.anchor(1));
+  Value logits = e.gatherRows(last.logits, refresh.anchor(1));
   Value hidden =
-      last.hidden ? e.takeRows(last.hidden, refresh.anchor(1)) : Value();
+      last.hidden ? e.gatherRows(last.hidden, refresh.anchor(1)) : Value();
   ArrayRef<Level> levels = picks.levels();
   for (auto [depth, level] : llvm::enumerate(levels)) {
     if (depth > 0) {

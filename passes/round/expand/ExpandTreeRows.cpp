@@ -50,10 +50,10 @@ static FailureOr<MakeTreeRowsOp> expandStatic(TreeRowsOp op, MakeRowsOp plain) {
   Value root = body.sub(place, node);
   Value position = body.add(root, choose(body, node, depths));
   Value mask = choose(body, node, masks);
-  Value isLive = body.compare(Predicate::sge, place, 0);
+  Value isActive = body.compare(Predicate::sge, place, 0);
   ValueRange rows = body.yield(
-      {body.select(isLive, position, dead), body.select(isLive, root, dead),
-       body.select(isLive, mask, body.wideConstant(0))});
+      {body.select(isActive, position, dead), body.select(isActive, root, dead),
+       body.select(isActive, mask, body.wideConstant(0))});
   return MakeTreeRowsOp::create(builder, op.getLoc(), plain.getSlots(), rows[0],
                                 rows[1], plain.getPositions(), rows[2],
                                 /*refreshed=*/false);
@@ -74,10 +74,10 @@ static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
                 {e.bySlot(plain.getPositions(), nodes), op.getParents()});
   Value root = body.element(body.input(0), 0), parents = body.input(1);
   Value dead = body.constant(-1), lost = body.wideConstant(0);
-  Value depths = liveNodes(body, nodes, parents).depths;
+  Value depths = activeNodes(body, nodes, parents).depths;
   Value masks = masksOf(body, nodes, parents, depths);
   Value hasRoot = body.compare(Predicate::sge, root, 0);
-  auto isLive = [&](Value node) {
+  auto isActive = [&](Value node) {
     Value hasPlace =
         body.compare(Predicate::sge, body.element(body.input(0), node), 0);
     return body.both(
@@ -86,7 +86,7 @@ static FailureOr<MakeTreeRowsOp> expandBySlot(TreeRowsOp op, MakeRowsOp plain) {
   };
   auto each = [&](llvm::function_ref<Value(Value)> value) {
     return body.vector(nodes, [&](Value node) {
-      return body.select(isLive(node), value(node), dead);
+      return body.select(isActive(node), value(node), dead);
     });
   };
   Value positions = each(

@@ -28,7 +28,7 @@
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/round/RowBudget.h"
-#include "runtime/schema/LoopWords.h"
+#include "runtime/schema/LoopLayout.h"
 
 #include <functional>
 
@@ -59,7 +59,7 @@ struct TargetRows {
 
 /// The nodes of a slot that can be accepted; nodes after a missing draft
 /// cannot.
-struct LiveNodes {
+struct ActiveNodes {
   /// Returns whether the node of a row can be accepted.
   std::function<Value(int64_t)> lives;
   /// The length of the longest path, and the number of nodes.
@@ -95,13 +95,14 @@ private:
   SmallVector<int64_t> leastK();
   SmallVector<Value> draftsOf(SlotBody &body, Value limit);
   NodeLimits limitsOf(SlotBody &body, Value n, Value limit, Value runs);
-  LiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts,
-                       const NodeLimits &limits);
-  LiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts,
-                          const NodeLimits &limits);
-  LiveNodes findLive(SlotBody &body, MutableArrayRef<Value> drafts,
-                     const NodeLimits &limits);
-  Value positionsOf(SlotBody &body, const LiveNodes &live, Value n, Value runs);
+  ActiveNodes knownNodes(SlotBody &body, ArrayRef<Value> drafts,
+                         const NodeLimits &limits);
+  ActiveNodes computedNodes(SlotBody &body, ArrayRef<Value> drafts,
+                            const NodeLimits &limits);
+  ActiveNodes findActive(SlotBody &body, MutableArrayRef<Value> drafts,
+                         const NodeLimits &limits);
+  Value positionsOf(SlotBody &body, const ActiveNodes &live, Value n,
+                    Value runs);
   SmallVector<Value> runOf(SlotBody &body, Value accepted);
   Value runsOfWindow(Value rows, ValueRange run);
   TargetRows writeWindow();
@@ -175,8 +176,8 @@ NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit,
 }
 
 /// Returns the nodes of a slot's own tree that can be accepted.
-LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
-                                     const NodeLimits &limits) {
+ActiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
+                                       const NodeLimits &limits) {
   Value tokens = body.vector(SmallVector<Value>(drafts));
   auto stays = [&](Value node, Value) {
     Value isToken = body.compare(Predicate::sge,
@@ -207,8 +208,8 @@ LiveNodes RoundWriter::computedNodes(SlotBody &body, ArrayRef<Value> drafts,
 /// Returns the nodes of a chain or a static tree that can be accepted, as
 /// separate values. A vector indexed at run time would be in memory for a GPU's
 /// thread.
-LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
-                                  const NodeLimits &limits) {
+ActiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
+                                    const NodeLimits &limits) {
   auto parents = tree.empty() ? llvm::to_vector(llvm::seq<int64_t>(-1, k))
                               : SmallVector<int64_t>(tree);
   SmallVector<int64_t> depths = nodeDepths(parents);
@@ -238,10 +239,11 @@ LiveNodes RoundWriter::knownNodes(SlotBody &body, ArrayRef<Value> drafts,
 
 /// Returns the nodes of `drafts` that a slot with these limits can accept. All
 /// others become -1, so that a rule cannot keep a draft that was not verified.
-LiveNodes RoundWriter::findLive(SlotBody &body, MutableArrayRef<Value> drafts,
-                                const NodeLimits &limits) {
-  LiveNodes live = op.getParents() ? computedNodes(body, drafts, limits)
-                                   : knownNodes(body, drafts, limits);
+ActiveNodes RoundWriter::findActive(SlotBody &body,
+                                    MutableArrayRef<Value> drafts,
+                                    const NodeLimits &limits) {
+  ActiveNodes live = op.getParents() ? computedNodes(body, drafts, limits)
+                                     : knownNodes(body, drafts, limits);
   Value none = body.constant(-1);
   for (auto [draft, token] : llvm::enumerate(drafts))
     token = body.select(live.lives(draft + 1), token, none);
@@ -259,7 +261,7 @@ static void addRows(SlotBody &body, Value count, Value runs) {
 
 /// Returns the places of the window's rows, from n on; -1 for padding rows. A
 /// slot's own tree uses a loop, since its nodes are in a vector anyway.
-Value RoundWriter::positionsOf(SlotBody &body, const LiveNodes &live, Value n,
+Value RoundWriter::positionsOf(SlotBody &body, const ActiveNodes &live, Value n,
                                Value runs) {
   Value none = body.constant(-1);
   auto placeOf = [&](Value lives, Value place) {
@@ -345,7 +347,7 @@ TargetRows RoundWriter::writeWindow() {
     useState(e.module, states::kLoop);
     Value ended = body.load(states::kLoop, body.constant(::mtp::kLoopEnded));
     Value runs = body.compare(Predicate::eq, ended, 0);
-    LiveNodes live = findLive(body, own, limitsOf(body, n, limit, runs));
+    ActiveNodes live = findActive(body, own, limitsOf(body, n, limit, runs));
     addRows(body, live.count, runs);
     window.append({positionsOf(body, live, n, runs), live.longest});
     if (isTaken)
@@ -473,7 +475,7 @@ void RoundWriter::writeWithPrompt(const TargetRows &target) {
   PackOp scored = packScored(target, pack);
   SmallVector<Value> results = e.inlineRegion(
       op.getBodyRegion(), {pack.getPackedTokens(), pack.getPacked()});
-  results[0] = e.takeRows(results[0], scored.getPackedTokens());
+  results[0] = e.gatherRows(results[0], scored.getPackedTokens());
   e.output("logits", results[0]);
   if (target.drafted)
     e.output(kPlacesOutput, scored.getPlaces());

@@ -53,10 +53,10 @@ static int64_t firstTask(int64_t tasks, int64_t sharers, int64_t share) {
 namespace {
 /// A command with its active rows. Their number is known when its stage begins,
 /// or to the single thread that packs them and runs the command.
-class LiveCommand {
+class ActiveCommand {
 public:
   /// Reads the number of active rows only if the thread has a share.
-  LiveCommand(const ResolvedCommand &command, bool hasShare)
+  ActiveCommand(const ResolvedCommand &command, bool hasShare)
       : params(command.params), tasks(command.tasks) {
     if (!command.live || !hasShare)
       return;
@@ -68,13 +68,13 @@ public:
     params = own;
     tasks = rows ? command.shape.at(rows) : 0;
   }
-  LiveCommand(const LiveCommand &) = delete;
+  ActiveCommand(const ActiveCommand &) = delete;
 
   const int64_t *params;
   int64_t tasks;
 
 private:
-  int64_t own[kMostLiveParams];
+  int64_t own[kMostActiveParams];
 };
 } // namespace
 
@@ -90,7 +90,7 @@ static void runShares(void *context, uint32_t stage, uint32_t beginShare,
   for (uint32_t i = range.begin; i < range.end; ++i) {
     const ResolvedCommand &command = w.list.commands[i];
     int64_t sharers = command.solo ? 1 : w.workers;
-    LiveCommand live(command, beginShare < sharers);
+    ActiveCommand live(command, beginShare < sharers);
     int64_t begin =
         firstTask(live.tasks, sharers, std::min<int64_t>(beginShare, sharers));
     int64_t end =

@@ -229,7 +229,7 @@ ResolvedCommand CpuExecutable::resolve(const Program &program,
   if (kernel.image() < 0)
     list.params.push_back(artifact.envelope->max_batch());
   resolved.tasks = plan.tasksOf(command, resolved.params);
-  if (const Place *live = program.liveOf(command)) {
+  if (const Place *live = program.activeRowsOf(command)) {
     resolved.live = reinterpret_cast<const int32_t *>(address(live->at(n)));
     resolved.shape = shapeOf(plan, command, resolved.params);
     resolved.shape.params =

@@ -8,7 +8,7 @@
 #ifndef MTP_RUNTIME_DEVICE_CPU_SAMPLESCAN_H
 #define MTP_RUNTIME_DEVICE_CPU_SAMPLESCAN_H
 
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -99,7 +99,7 @@ static void pinTo(pthread_t thread, uint32_t n, const cpu_set_t &allowed) {
 WorkerPool::WorkerPool(uint32_t workers, uint32_t processors)
     : workers(workers), processors(processors), each(workers),
       remaining(workers <= kFewWorkers ? remainingNear : remainingFar),
-      quietTime(workers) {}
+      backoff(workers) {}
 
 Result<std::unique_ptr<WorkerPool>>
 WorkerPool::create(uint32_t workers, bool pin, uint32_t processors) {
@@ -204,7 +204,7 @@ void WorkerPool::run(const Job &newJob) {
   each[0].processor.store(::sched_getcpu(), std::memory_order_relaxed);
   noteClock(0);
   open(first, job.shares[0], std::memory_order_seq_cst);
-  if (sleepers.load(std::memory_order_seq_cst) && !quietTime.isQuiet(now()))
+  if (sleepers.load(std::memory_order_seq_cst) && !backoff.isQuiet(now()))
     wakeSome();
   for (;;) {
     uint64_t seen = phase.load(std::memory_order_acquire);
@@ -314,13 +314,13 @@ void WorkerPool::complete(uint64_t stage, uint32_t self) {
     return;
   uint64_t time = now();
   uint64_t absence = wasPutAside(stage, self, time);
-  if (absence && quietTime.add(time - absence, time) > 0) {
+  if (absence && backoff.add(time - absence, time) > 0) {
     if (self != 0)
       rest(self);
     return;
   }
   if (time >= nextWake.load(std::memory_order_relaxed) &&
-      !quietTime.isQuiet(time)) {
+      !backoff.isQuiet(time)) {
     nextWake.store(time + kWakeInterval, std::memory_order_relaxed);
     each[self].processor.store(::sched_getcpu(), std::memory_order_relaxed);
     wakeSome();

@@ -4,7 +4,7 @@
 #define MTP_RUNTIME_DEVICE_CPU_WORKERPOOL_H
 
 #include "runtime/core/Result.h"
-#include "runtime/device/cpu/QuietTime.h"
+#include "runtime/device/cpu/WorkerBackoff.h"
 
 #include <atomic>
 #include <cstdint>
@@ -139,7 +139,7 @@ private:
   std::atomic<uint64_t> awaitedSince = 0;
   /// When a sleeper may next be woken, within a job and in general.
   std::atomic<uint64_t> nextWake = 0;
-  QuietTime quietTime;
+  WorkerBackoff backoff;
 };
 
 } // namespace mtp

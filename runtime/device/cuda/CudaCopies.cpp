@@ -23,22 +23,22 @@ Status CudaExecutable::upload(CUdeviceptr target, const void *source,
       "a write to the GPU");
 }
 
-/// Launches the kernel that delivers the writes in the inbox, before anything
-/// else in the stream. The inbox must be cleared after the launch has ended.
-Status CudaExecutable::launchInbox() {
+/// Launches the kernel that delivers the writes in the mailbox, before anything
+/// else in the stream. The mailbox must be cleared after the launch has ended.
+Status CudaExecutable::launchMailbox() {
   MTP_RETURN_IF_ERROR(checkIdle());
-  if (inbox.isEmpty())
+  if (mailbox.isEmpty())
     return okStatus();
-  KernelLaunch launch = inbox.launch();
+  KernelLaunch launch = mailbox.launch();
   return launchKernel(launch);
 }
 
 Status CudaExecutable::deliver() {
-  MTP_RETURN_IF_ERROR(launchInbox());
-  if (inbox.isEmpty())
+  MTP_RETURN_IF_ERROR(launchMailbox());
+  if (mailbox.isEmpty())
     return okStatus();
   MTP_RETURN_IF_ERROR(wait("a write to the GPU"));
-  inbox.clear();
+  mailbox.clear();
   return okStatus();
 }
 
@@ -51,14 +51,14 @@ Status CudaExecutable::write(const Binding &binding, const void *source,
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_RETURN_IF_ERROR(checkIdle());
   CUdeviceptr target = address(binding);
-  if (inbox.add(target, source, bytes))
+  if (mailbox.add(target, source, bytes))
     return okStatus();
-  // A write that cannot use the inbox need not wait for other writes.
-  if (!Inbox::fits(target, bytes) && !inbox.overlaps(target, bytes))
+  // A write that cannot use the mailbox need not wait for other writes.
+  if (!DeviceMailbox::fits(target, bytes) && !mailbox.overlaps(target, bytes))
     return upload(target, source, bytes);
   MTP_RETURN_IF_ERROR(deliver());
-  return inbox.add(target, source, bytes) ? okStatus()
-                                          : upload(target, source, bytes);
+  return mailbox.add(target, source, bytes) ? okStatus()
+                                            : upload(target, source, bytes);
 }
 
 Status CudaExecutable::download(void *target, CUdeviceptr source,
@@ -130,10 +130,10 @@ Status CudaExecutable::readAll(std::span<const ReadPart> parts) {
   std::erase_if(pieces, [](const auto &piece) { return piece.bytes == 0; });
   if (pieces.empty())
     return okStatus();
-  MTP_RETURN_IF_ERROR(launchInbox());
+  MTP_RETURN_IF_ERROR(launchMailbox());
   Status copied = copies.run(stream, pieces);
-  // A failed copy may not have waited for the inbox.
+  // A failed copy may not have waited for the mailbox.
   if (copied.isOk() || wait("a read from the GPU").isOk())
-    inbox.clear();
+    mailbox.clear();
   return copied;
 }

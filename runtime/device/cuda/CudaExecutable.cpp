@@ -136,7 +136,8 @@ Status CudaExecutable::load() {
   MTP_RETURN_IF_ERROR(
       driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
                    "cuStreamCreate"));
-  MTP_ASSIGN_OR_RETURN(inbox, Inbox::create(context, loaded->deliver()));
+  MTP_ASSIGN_OR_RETURN(mailbox,
+                       DeviceMailbox::create(context, loaded->deliver()));
   MTP_ASSIGN_OR_RETURN(
       loop, RoundLoop::create(context, loaded->nextRound(), patience()));
   MTP_ASSIGN_OR_RETURN(
@@ -202,7 +203,7 @@ uint64_t CudaExecutable::memoryBytes() const {
 }
 
 uint64_t CudaExecutable::hostBytes() const {
-  uint64_t sum = inbox.bytes() + loop.bytes() + copies.bytes();
+  uint64_t sum = mailbox.bytes() + loop.bytes() + copies.bytes();
   for (const PinnedMemory &state : pinned)
     sum += state.size();
   return sum;

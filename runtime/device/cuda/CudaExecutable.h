@@ -10,8 +10,8 @@
 #define MTP_RUNTIME_DEVICE_CUDA_CUDAEXECUTABLE_H
 
 #include "runtime/device/Rounds.h"
+#include "runtime/device/cuda/DeviceMailbox.h"
 #include "runtime/device/cuda/Download.h"
-#include "runtime/device/cuda/Inbox.h"
 #include "runtime/device/cuda/LoadedPlan.h"
 #include "runtime/device/cuda/PlanGemms.h"
 #include "runtime/device/cuda/RoundLoop.h"
@@ -79,7 +79,7 @@ private:
   Result<GraphParts> partsOf(const Program &program, uint32_t n, Piece piece);
   Status launchGraph(uint32_t program, uint32_t n, Piece piece);
   Status runPiece(uint32_t program, uint32_t n, Piece piece);
-  Status launchInbox();
+  Status launchMailbox();
   Status deliver();
   Status checkIdle() const {
     return loop.isRunning() ? failedPrecondition("rounds are under way")
@@ -118,7 +118,7 @@ private:
   /// Layers of each cache.
   std::vector<std::vector<CudaMemory>> caches;
   CUstream stream = nullptr;
-  Inbox inbox;
+  DeviceMailbox mailbox;
   Download copies{context};
   RoundLoop loop;
   /// Null until a session uses the library.

@@ -36,7 +36,7 @@ KernelLaunch CudaExecutable::resolve(const Program &program,
   for (const Place &place : program.placesOf(command, kernel))
     launch.arguments.push_back(address(place.at(n)));
   if (kernel.launch() && kernel.launch()->takes_live()) {
-    const Place *live = program.liveOf(command);
+    const Place *live = program.activeRowsOf(command);
     launch.arguments.push_back(live ? address(live->at(n)) : 0);
   }
   launch.arguments.insert(launch.arguments.end(), params.begin(), params.end());
@@ -72,7 +72,8 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
   else if (piece == Piece::FirstHalf || piece == Piece::SecondHalf)
     part = piece == Piece::FirstHalf ? Part::FirstHalf : Part::SecondHalf;
   MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(program, part));
-  GraphParts parts = {inbox.launch(), resolve(program, n, range), std::nullopt};
+  GraphParts parts = {mailbox.launch(), resolve(program, n, range),
+                      std::nullopt};
   if (piece == Piece::Repeated) {
     MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
     parts.nextRound = loop.nextRound(address(again), n);
@@ -147,7 +148,7 @@ Status CudaExecutable::runPiece(uint32_t index, uint32_t n, Piece piece) {
   ProfilerRange range(plan.programs[index].name, " for ", n);
   MTP_RETURN_IF_ERROR(launchGraph(index, n, piece));
   MTP_RETURN_IF_ERROR(wait(strCat("program ", plan.programs[index].name)));
-  inbox.clear();
+  mailbox.clear();
   return okStatus();
 }
 
@@ -161,7 +162,7 @@ Result<Progress> CudaExecutable::awaitRounds(uint32_t seen) {
   MTP_RETURN_IF_ERROR(context->enter());
   MTP_ASSIGN_OR_RETURN(Progress progress, loop.await(stream, seen));
   if (progress.isDone)
-    inbox.clear();
+    mailbox.clear();
   return progress;
 }
 

@@ -38,7 +38,7 @@ using LaunchList = std::vector<KernelLaunch>;
 
 /// Parts of a graph.
 struct GraphParts {
-  /// Launch before the program: delivers the inbox.
+  /// Launch before the program: delivers the mailbox.
   KernelLaunch deliver;
   LaunchList program;
   /// Launch after the program, if the program may repeat. The last of its

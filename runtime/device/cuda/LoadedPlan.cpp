@@ -92,8 +92,9 @@ Status LoadedPlan::loadModules() {
 /// code decides how many arguments the driver reads, even beyond those given.
 Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
                                   CUfunction function) const {
-  bool takesLive = kernel.launch()->takes_live();
-  uint64_t expected = uint64_t(kernel.buffers()) + takesLive + kernel.params();
+  bool takesActive = kernel.launch()->takes_live();
+  uint64_t expected =
+      uint64_t(kernel.buffers()) + takesActive + kernel.params();
   uint64_t count = 0;
   for (; count <= expected; ++count) {
     size_t offset = 0, bytes = 0;
@@ -110,7 +111,7 @@ Status LoadedPlan::checkArguments(const schema::Kernel &kernel,
     return okStatus();
   return failedPrecondition(strCat(
       "expected code that takes ", expected, " arguments (", kernel.buffers(),
-      " buffers, ", takesLive ? "how many rows live, " : "", kernel.params(),
+      " buffers, ", takesActive ? "how many rows live, " : "", kernel.params(),
       " params), got ", count > expected ? "more" : strCat(count)));
 }
 

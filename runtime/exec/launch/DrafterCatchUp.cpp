@@ -1,7 +1,7 @@
 //===- DrafterCatchUp.cpp - Drafters that have fallen behind --------------===//
 
 #include "runtime/exec/launch/DrafterCatchUp.h"
-#include "runtime/schema/PlaceWords.h"
+#include "runtime/schema/PlaceLayout.h"
 
 #include <algorithm>
 
@@ -21,18 +21,19 @@ void DrafterCatchUp::noteRound(Residency &residency, uint32_t k,
   if (residency.accepted > k)
     return;
   uint64_t before = anchor - residency.accepted;
-  std::vector<uint64_t> &draftedTo = residency.drafters.draftedTo;
-  for (size_t of = 0; of < draftedTo.size(); ++of)
-    if (reuse.layers[of] <= reuse.layers[k] && draftedTo[of] == before)
-      draftedTo[of] = anchor + 1;
+  std::vector<uint64_t> &drafterValidUpTo = residency.drafters.drafterValidUpTo;
+  for (size_t of = 0; of < drafterValidUpTo.size(); ++of)
+    if (reuse.layers[of] <= reuse.layers[k] && drafterValidUpTo[of] == before)
+      drafterValidUpTo[of] = anchor + 1;
 }
 
-/// Whether drafters that are valid up to `draftedTo` can make up for what they
-/// have missed when the sequence has `tokens` more.
-bool DrafterCatchUp::isInReach(const Residency &residency, uint64_t draftedTo,
+/// Whether drafters that are valid up to `drafterValidUpTo` can make up for
+/// what they have missed when the sequence has `tokens` more.
+bool DrafterCatchUp::isInReach(const Residency &residency,
+                               uint64_t drafterValidUpTo,
                                uint64_t tokens) const {
   return residency.length + tokens + config.ahead <=
-         draftedTo + programs.catchUpReach();
+         drafterValidUpTo + programs.catchUpReach();
 }
 
 /// Leaves a gap in the caches of the drafters that rounds of k run and rounds
@@ -40,24 +41,24 @@ bool DrafterCatchUp::isInReach(const Residency &residency, uint64_t draftedTo,
 void DrafterCatchUp::leaveOut(Residency &residency, uint32_t k,
                               uint64_t begin) const {
   DrafterProgress &drafters = residency.drafters;
-  drafters.isTorn = true;
+  drafters.hasDrafterGap = true;
   if (!host.hasDrafterPlaces())
     return;
   DrafterProgress::Places &places = drafters.places[k - 1];
   // The last entries before the gap may be of drafts. Those after the gap
   // before may be as few.
   uint64_t behind = config.ahead + places.skipped + places.first;
-  if (drafters.draftedTo[k] > behind)
-    places.first += drafters.draftedTo[k] - behind;
+  if (drafters.drafterValidUpTo[k] > behind)
+    places.first += drafters.drafterValidUpTo[k] - behind;
   places.skipped = begin - places.first;
 }
 
 /// Records that the drafters which a round of k runs will be valid.
 void DrafterCatchUp::noteCaughtUp(Residency &residency, uint32_t k) const {
-  std::vector<uint64_t> &draftedTo = residency.drafters.draftedTo;
-  for (size_t of = 0; of < draftedTo.size(); ++of)
+  std::vector<uint64_t> &drafterValidUpTo = residency.drafters.drafterValidUpTo;
+  for (size_t of = 0; of < drafterValidUpTo.size(); ++of)
     if (reuse.layers[of] <= reuse.layers[k])
-      draftedTo[of] = residency.draftsFrom();
+      drafterValidUpTo[of] = residency.draftsFrom();
 }
 
 /// Tells the device where the next programs have the entries of a sequence's
@@ -89,12 +90,13 @@ Result<DrafterCatchUp::Run> DrafterCatchUp::begin(DrafterRow &row) {
   Residency &residency = *row.residency;
   DrafterProgress &drafters = residency.drafters;
   uint64_t ahead = config.ahead, reach = programs.catchUpReach();
-  uint64_t end = residency.draftsFrom(), known = drafters.draftedTo.back();
+  uint64_t end = residency.draftsFrom(),
+           known = drafters.drafterValidUpTo.back();
   // The deepest drafters may be some that no round of the session runs.
   bool isWhole = isInReach(residency, known);
   if (!isWhole) {
-    drafters.isTorn = true;
-    known = drafters.draftedTo[config.k];
+    drafters.hasDrafterGap = true;
+    known = drafters.drafterValidUpTo[config.k];
   }
   // A module reads states of the module before it, which are not kept.
   uint64_t first = known > ahead ? known - ahead : 0;
@@ -102,11 +104,12 @@ Result<DrafterCatchUp::Run> DrafterCatchUp::begin(DrafterRow &row) {
     first = residency.length - std::min(residency.length, reach);
     known = std::min(first + ahead, end);
     for (uint32_t k = 1; k <= config.k; ++k)
-      if (!isInReach(residency, drafters.draftedTo[k]))
+      if (!isInReach(residency, drafters.drafterValidUpTo[k]))
         leaveOut(residency, k, first);
   }
-  noteCaughtUp(residency,
-               isWhole ? uint32_t(drafters.draftedTo.size() - 1) : config.k);
+  noteCaughtUp(residency, isWhole
+                              ? uint32_t(drafters.drafterValidUpTo.size() - 1)
+                              : config.k);
   MTP_RETURN_IF_ERROR(host.syncPageTable(residency, memory.pages()));
   MTP_RETURN_IF_ERROR(writePlaces(
       residency, [&](uint32_t k) { return isWhole || k <= config.k; }));
@@ -169,7 +172,7 @@ Status DrafterCatchUp::keepUp(std::span<DrafterRow> rows, uint32_t k,
   uint64_t perRound = k + 1;
   uint32_t rounds = std::min(limit, config.roundsPerLaunch);
   auto drafted = [&](const DrafterRow &row) {
-    return row.residency->drafters.draftedTo[config.k];
+    return row.residency->drafters.drafterValidUpTo[config.k];
   };
   std::vector<DrafterRow *> falling, behind;
   for (DrafterRow &row : rows) {
@@ -199,14 +202,15 @@ Status DrafterCatchUp::keepUp(std::span<DrafterRow> rows, uint32_t k,
 void DrafterCatchUp::goOnBehindGaps(std::span<DrafterRow> rows) const {
   for (DrafterRow &row : rows) {
     Residency &residency = *row.residency;
-    const std::vector<uint64_t> &draftedTo = residency.drafters.draftedTo;
+    const std::vector<uint64_t> &drafterValidUpTo =
+        residency.drafters.drafterValidUpTo;
     uint64_t end = residency.draftsFrom();
-    if (row.drafts == 0 || draftedTo[row.drafts] == end)
+    if (row.drafts == 0 || drafterValidUpTo[row.drafts] == end)
       continue;
     // The next round refreshes from the token there on, in rows that with
     // hidden states are one position before their tokens.
     for (uint32_t k = 1; k <= row.drafts; ++k)
-      if (draftedTo[k] != end)
+      if (drafterValidUpTo[k] != end)
         leaveOut(residency, k, end - (config.ahead > 0));
     if (host.hasDrafterPlaces())
       noteCaughtUp(residency, row.drafts);
@@ -223,8 +227,9 @@ Result<double> DrafterCatchUp::prepare(std::span<DrafterRow> rows, uint32_t k,
     // round runs.
     std::vector<DrafterRow *> behind;
     for (DrafterRow &row : rows)
-      if (row.drafts > 0 && row.residency->drafters.draftedTo[row.drafts] !=
-                                row.residency->draftsFrom())
+      if (row.drafts > 0 &&
+          row.residency->drafters.drafterValidUpTo[row.drafts] !=
+              row.residency->draftsFrom())
         behind.push_back(&row);
     MTP_RETURN_IF_ERROR(catchUp(behind));
     MTP_RETURN_IF_ERROR(keepUp(rows, k, rounds, decodeSeconds));
@@ -234,7 +239,8 @@ Result<double> DrafterCatchUp::prepare(std::span<DrafterRow> rows, uint32_t k,
     return seconds;
   // Drafters that a sequence has no use for run if they are valid.
   for (DrafterRow &row : rows) {
-    const std::vector<uint64_t> &known = row.residency->drafters.draftedTo;
+    const std::vector<uint64_t> &known =
+        row.residency->drafters.drafterValidUpTo;
     uint64_t end = row.residency->draftsFrom();
     MTP_RETURN_IF_ERROR(writePlaces(*row.residency, [&](uint32_t of) {
       return of > config.k || known[of] == end;

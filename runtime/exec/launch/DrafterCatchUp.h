@@ -19,7 +19,7 @@
 
 #include "runtime/exec/launch/HostState.h"
 #include "runtime/exec/memory/SequenceMemory.h"
-#include "runtime/exec/program/ReuseRule.h"
+#include "runtime/exec/program/PrefixReusePolicy.h"
 
 #include <functional>
 
@@ -48,7 +48,7 @@ public:
   };
 
   /// All must outlive the object.
-  DrafterCatchUp(const ProgramTable &programs, const ReuseRule &reuse,
+  DrafterCatchUp(const ProgramTable &programs, const PrefixReusePolicy &reuse,
                  HostState &host, Executable &executable,
                  SequenceMemory &memory, const std::function<double()> &clock,
                  const Config &config)
@@ -83,11 +83,11 @@ private:
   void noteCaughtUp(Residency &residency, uint32_t k) const;
   Status writePlaces(Residency &residency,
                      const std::function<bool(uint32_t)> &runs);
-  bool isInReach(const Residency &residency, uint64_t draftedTo,
+  bool isInReach(const Residency &residency, uint64_t drafterValidUpTo,
                  uint64_t tokens = 0) const;
 
   const ProgramTable &programs;
-  const ReuseRule &reuse;
+  const PrefixReusePolicy &reuse;
   HostState &host;
   Executable &executable;
   SequenceMemory &memory;

@@ -1,8 +1,8 @@
 //===- HostState.cpp - The states that the host writes and reads ----------===//
 
 #include "runtime/exec/launch/HostState.h"
-#include "runtime/schema/LoopWords.h"
-#include "runtime/schema/PromptWords.h"
+#include "runtime/schema/LoopLayout.h"
+#include "runtime/schema/PromptLayout.h"
 
 #include <algorithm>
 #include <array>
@@ -176,7 +176,7 @@ Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
   return RoundOutput{checkCount(count), drafted};
 }
 
-Result<std::vector<uint64_t>> HostState::liveRows() {
+Result<std::vector<uint64_t>> HostState::activeRows() {
   std::vector<int32_t> words(loop.rows * loop.width);
   if (loop.state) {
     Binding all = row(loop, 0);

@@ -7,7 +7,7 @@
 #include "runtime/device/SamplingRow.h"
 #include "runtime/exec/memory/KvCacheManager.h"
 #include "runtime/exec/memory/Residency.h"
-#include "runtime/schema/PlaceWords.h"
+#include "runtime/schema/PlaceLayout.h"
 
 #include <cstdint>
 #include <optional>
@@ -77,7 +77,7 @@ public:
   Status setAccepted(uint32_t slot, int32_t drafts);
 
   /// Whether entries of drafters may be missing; and the largest k for which
-  /// the host says which ones, by two numbers for each k (PlaceWords.h).
+  /// the host says which ones, by two numbers for each k (PlaceLayout.h).
   bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
   uint32_t mostPlaced() const {
     return uint32_t(drafterPlaces.width / kPlaceWords);
@@ -103,7 +103,7 @@ public:
   Result<RoundOutput> emittedIn(uint32_t round, uint32_t slot);
   /// Returns by slot the active rows of the last launch, whose program packs
   /// rows.
-  Result<std::vector<uint64_t>> liveRows();
+  Result<std::vector<uint64_t>> activeRows();
 
 private:
   /// A state of i32 as rows of elements; absent if the artifact does not have

@@ -147,14 +147,14 @@ Result<std::vector<uint64_t>> RoundLaunch::activeRows() {
   // A program that does not pack its rows runs all of them.
   if (programs.places(work.program, work.batch()).bytes == 0)
     return counts;
-  MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> bySlot, host.liveRows());
+  MTP_ASSIGN_OR_RETURN(std::vector<uint64_t> bySlot, host.activeRows());
   for (size_t row = 0; row < counts.size(); ++row)
     if (uint32_t slot = work.rows[row].slot; slot < bySlot.size())
       counts[row] = bySlot[slot];
   return counts;
 }
 
-SlotResults RoundLaunch::besideResults(size_t prompt) const {
+SlotResults RoundLaunch::mixedResults(size_t prompt) const {
   uint32_t program = launch->work.program, batch = launch->work.batch();
   Binding logits = programs.promptLogits(program, batch);
   uint64_t bytes = logits.bytes / programs.program(program).sequences;
@@ -162,7 +162,7 @@ SlotResults RoundLaunch::besideResults(size_t prompt) const {
   results.logits = rowsOf(logits, prompt * bytes, bytes);
   results.program = program;
   results.n = batch;
-  results.isBeside = true;
+  results.isMixed = true;
   return results;
 }
 

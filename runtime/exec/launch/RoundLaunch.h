@@ -40,18 +40,18 @@ struct RoundWork {
   /// Positions that the caches have of all sequences before the first round.
   uint64_t positions = 0;
   /// A prompt with rows in the only round.
-  struct Beside {
+  struct MixedPrompt {
     SequenceId sequence = 0;
     uint32_t rows = 0;
   };
-  std::vector<Beside> beside;
+  std::vector<MixedPrompt> mixed;
   /// The parts of these prompts; the program has this number of prompts.
   std::vector<PromptPart> parts;
 
   uint32_t batch() const { return uint32_t(rows.size()); }
-  uint32_t rowsBeside() const {
+  uint32_t mixedRows() const {
     uint32_t all = 0;
-    for (const Beside &prompt : beside)
+    for (const MixedPrompt &prompt : mixed)
       all += prompt.rows;
     return all;
   }
@@ -101,7 +101,7 @@ public:
   /// The number of rows for which a row of the launch had room.
   uint64_t rowCapacity() const;
   /// The results of a prompt whose rows were in the only round.
-  SlotResults besideResults(size_t prompt) const;
+  SlotResults mixedResults(size_t prompt) const;
   /// Forgets the launch.
   void end() { launch.reset(); }
 

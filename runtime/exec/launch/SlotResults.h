@@ -21,7 +21,7 @@ struct SlotResults {
   uint32_t index = 0;
   uint32_t count = 1;
   /// Whether the results belong to a prompt in a round.
-  bool isBeside = false;
+  bool isMixed = false;
   /// For each token of a round, its row in the slot's window and its row in
   /// `logits`. Empty if token i is from row i.
   std::vector<uint32_t> windowRows, logitsRows;

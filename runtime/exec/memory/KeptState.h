@@ -22,7 +22,7 @@ struct KeptState {
   bool hasNewInputs = false;
   /// The makers of the prompt's pages, settled at the first admission. After a
   /// preemption the pages are computed in the same way.
-  std::vector<PageMaker> makers;
+  std::vector<PageProvenance> makers;
   bool wasAdmitted = false;
   /// The slot's states that only rounds can make, from the first preemption on,
   /// and the memory reserved for them.
@@ -41,8 +41,8 @@ KeptState keptStateOf(InputBytes inputs, const std::string &salt);
 /// its pages may be shared.
 inline bool isFinal(const KeptState &kept, const Residency &residency) {
   const DrafterProgress &drafters = residency.drafters;
-  return !drafters.isTorn && !kept.hasNewInputs &&
-         drafters.draftedTo.back() == residency.draftsFrom();
+  return !drafters.hasDrafterGap && !kept.hasNewInputs &&
+         drafters.drafterValidUpTo.back() == residency.draftsFrom();
 }
 
 } // namespace mtp

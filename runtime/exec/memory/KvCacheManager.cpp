@@ -82,7 +82,7 @@ void KvCacheManager::append(uint32_t slot, uint32_t page) {
 /// which tells all later pages apart too, since they hang on the first one.
 static std::vector<int32_t> keyOf(const KvConfig &config,
                                   std::span<const int32_t> tokens,
-                                  uint64_t begin, PageMaker maker,
+                                  uint64_t begin, PageProvenance maker,
                                   std::span<const int32_t> salt) {
   std::vector<int32_t> key = {int32_t(maker)};
   auto first = tokens.begin() + int64_t(begin);
@@ -96,21 +96,22 @@ static std::vector<int32_t> keyOf(const KvConfig &config,
 /// `behind` ones.
 std::vector<KvCacheManager::Match>
 KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
-                        const Making &making) const {
+                        const PageKey &key) const {
   std::vector<Match> chain;
   if (!config.prefixCache)
     return chain;
-  PrefixIndex::Place place{PrefixIndex::kRoot, making.inputs};
+  PrefixIndex::Place place{PrefixIndex::kRoot, key.inputs};
   for (uint64_t end = config.pageTokens; end + behind <= tokens.size();
        end += config.pageTokens) {
-    auto find = [&](PageMaker maker) {
+    auto find = [&](PageProvenance maker) {
       return index.find(place, keyOf(config, tokens, end - config.pageTokens,
-                                     maker, making.salt));
+                                     maker, key.salt));
     };
-    PageMaker maker = making.of(chain.size());
+    PageProvenance maker = key.of(chain.size());
     const PrefixIndex::Entry *entry = find(maker);
-    if (!entry && !making.isExact) {
-      maker = maker == PageMaker::Plan ? PageMaker::Library : PageMaker::Plan;
+    if (!entry && !key.isExact) {
+      maker = maker == PageProvenance::Plan ? PageProvenance::Library
+                                            : PageProvenance::Plan;
       entry = find(maker);
     }
     if (!entry)
@@ -123,20 +124,19 @@ KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
 
 std::vector<KvCacheManager::Match>
 KvCacheManager::match(std::span<const int32_t> tokens,
-                      const Making &making) const {
+                      const PageKey &key) const {
   // The tokens after a page, which belong to its key, must be there, too.
   uint64_t behind = std::max(config.lookahead, config.rerun);
-  std::vector<Match> chain = chainOf(tokens, behind, making);
-  std::vector<PageMaker> makers(making.pages.begin(), making.pages.end());
-  makers.resize(std::max(makers.size(), chain.size()), PageMaker::Plan);
+  std::vector<Match> chain = chainOf(tokens, behind, key);
+  std::vector<PageProvenance> makers(key.pages.begin(), key.pages.end());
+  makers.resize(std::max(makers.size(), chain.size()), PageProvenance::Plan);
   std::ranges::transform(chain, makers.begin(), &Match::maker);
   auto mayEnd = [&] {
     uint64_t end = uint64_t(chain.size()) * config.pageTokens;
-    return config.mayEnd(
-        {chain.back().page,
-         end,
-         tokens,
-         {makers, making.isExact, making.inputs, making.salt}});
+    return config.mayEnd({chain.back().page,
+                          end,
+                          tokens,
+                          {makers, key.isExact, key.inputs, key.salt}});
   };
   while (config.mayEnd && !chain.empty() && !mayEnd())
     chain.pop_back();
@@ -144,16 +144,16 @@ KvCacheManager::match(std::span<const int32_t> tokens,
 }
 
 uint32_t KvCacheManager::find(std::span<const int32_t> tokens, uint64_t end,
-                              const Making &making) const {
+                              const PageKey &key) const {
   tokens = tokens.first(std::min(tokens.size(), end + config.lookahead));
-  std::vector<Match> chain = chainOf(tokens, config.lookahead, making);
+  std::vector<Match> chain = chainOf(tokens, config.lookahead, key);
   bool isWhole = end > 0 && chain.size() * config.pageTokens == end;
   return isWhole ? chain.back().page : 0;
 }
 
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
-                              uint64_t capacity, Making making) {
-  std::vector<Match> chain = match(tokens, making);
+                              uint64_t capacity, PageKey key) {
+  std::vector<Match> chain = match(tokens, key);
   // Shared pages are held first, so that making room cannot evict them.
   for (Match found : chain)
     hold(found.page);
@@ -163,16 +163,16 @@ int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
       drop(found.page);
     return -1;
   }
-  std::vector<PageMaker> &makers = slots[slot].makers;
-  makers.assign(making.pages.begin(), making.pages.end());
-  makers.resize(std::max(makers.size(), chain.size()), PageMaker::Plan);
+  std::vector<PageProvenance> &makers = slots[slot].makers;
+  makers.assign(key.pages.begin(), key.pages.end());
+  makers.resize(std::max(makers.size(), chain.size()), PageProvenance::Plan);
   for (size_t i = 0; i < chain.size(); ++i) {
     append(slot, chain[i].page);
     makers[i] = chain[i].maker;
   }
   slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
-  slots[slot].place.chain = making.inputs;
-  slots[slot].salt.assign(making.salt.begin(), making.salt.end());
+  slots[slot].place.chain = key.inputs;
+  slots[slot].salt.assign(key.salt.begin(), key.salt.end());
   grow(slot, capacity);
   return int64_t(slots[slot].length);
 }
@@ -204,11 +204,11 @@ void KvCacheManager::commit(uint32_t slot, uint64_t length) {
 }
 
 void KvCacheManager::fill(uint32_t slot, uint64_t length,
-                          std::span<const PageMaker> makers) {
+                          std::span<const PageProvenance> makers) {
   Slot &s = slots[slot];
   size_t first = s.length / config.pageTokens;
   s.makers.resize(std::max(s.makers.size(), first + makers.size()),
-                  PageMaker::Plan);
+                  PageProvenance::Plan);
   std::ranges::copy(makers, s.makers.begin() + int64_t(first));
   s.length = length;
 }
@@ -223,7 +223,7 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
     if (begin + length > tokens.size())
       return;
     uint32_t page = s.pages[s.published];
-    PageMaker maker = Making{s.makers}.of(s.published);
+    PageProvenance maker = PageKey{s.makers}.of(s.published);
     const PrefixIndex::Entry *entry = index.insert(
         s.place, keyOf(config, tokens, begin, maker, s.salt), page);
     // No prefix could end with a page that no slot holds, so this slot did not

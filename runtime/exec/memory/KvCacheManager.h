@@ -20,21 +20,21 @@ namespace mtp {
 
 /// The maker of a page's entries: kernels of the plan, or these and a library
 /// of the GPU's vendor, which adds up sums in another order.
-enum class PageMaker : uint8_t { Plan, Library };
+enum class PageProvenance : uint8_t { Plan, Library };
 
 /// The makers of a slot's first pages; kernels of the plan make all later ones.
 /// `isExact`: other sequences' pages are taken only if they were made so.
 /// Otherwise pages of any maker are taken, equal ones first. `inputs`: a hash
 /// of what else entries may depend on. Pages with other inputs are not taken.
-struct Making {
-  std::span<const PageMaker> pages;
+struct PageKey {
+  std::span<const PageProvenance> pages;
   bool isExact = false;
   Hash128 inputs;
   /// Tells pages apart whose hashes are equal by chance. Valid during the call.
   std::span<const int32_t> salt;
 
-  PageMaker of(size_t page) const {
-    return page < pages.size() ? pages[page] : PageMaker::Plan;
+  PageProvenance of(size_t page) const {
+    return page < pages.size() ? pages[page] : PageProvenance::Plan;
   }
 };
 
@@ -46,7 +46,7 @@ struct Prefix {
   uint64_t end = 0;
   /// All tokens that the sequence has.
   std::span<const int32_t> tokens;
-  Making making;
+  PageKey key;
 };
 
 struct KvConfig {
@@ -87,33 +87,34 @@ public:
   /// Returns the bytes that the bookkeeping of a pool takes from the start.
   static uint64_t memoryBytes(const KvConfig &config);
 
-  using Making = mtp::Making;
+  using PageKey = mtp::PageKey;
 
   /// Starts an empty slot: takes the pages that the index has of `tokens`, and
   /// new pages for `capacity` tokens in all. Returns the tokens taken, or -1,
   /// changing nothing, if pages are short. The tokens taken are a whole number
   /// of pages, and leave the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
-                uint64_t capacity, Making making = {{}, false, {}, {}});
+                uint64_t capacity, PageKey key = {{}, false, {}, {}});
 
   /// Returns the makers of a slot's first pages: those that begin() was given,
   /// except for the pages that it took.
-  std::span<const PageMaker> makers(uint32_t slot) const {
+  std::span<const PageProvenance> makers(uint32_t slot) const {
     return slots[slot].makers;
   }
 
   /// Records that positions after those that begin() took, up to `length`, are
   /// final too, in pages that `makers` made.
-  void fill(uint32_t slot, uint64_t length, std::span<const PageMaker> makers);
+  void fill(uint32_t slot, uint64_t length,
+            std::span<const PageProvenance> makers);
 
   /// Returns the page of the index that ends the first `end` tokens, a whole
-  /// number of pages made exactly as `making` says; 0 if there is none. The
+  /// number of pages made exactly as `key` says; 0 if there is none. The
   /// lookahead is among the tokens.
   uint32_t find(std::span<const int32_t> tokens, uint64_t end,
-                const Making &making) const;
+                const PageKey &key) const;
 
   /// Whether a slot holds the page, or the index has it.
-  bool isLive(uint32_t page) const {
+  bool isActive(uint32_t page) const {
     return page < pages.size() &&
            (pages[page].references > 0 || index.contains(page));
   }
@@ -174,7 +175,7 @@ private:
   struct Slot {
     std::vector<uint32_t> pages;
     /// The makers of the first pages; the plan makes the others.
-    std::vector<PageMaker> makers;
+    std::vector<PageProvenance> makers;
     std::vector<int32_t> salt;
     uint64_t length = 0;
     /// The number of pages in the index, and where the chain continues.
@@ -187,12 +188,12 @@ private:
   /// A page that can be shared.
   struct Match {
     uint32_t page;
-    PageMaker maker;
+    PageProvenance maker;
   };
   std::vector<Match> chainOf(std::span<const int32_t> tokens, uint64_t behind,
-                             const Making &making) const;
+                             const PageKey &key) const;
   std::vector<Match> match(std::span<const int32_t> tokens,
-                           const Making &making) const;
+                           const PageKey &key) const;
   uint32_t take();
   void hold(uint32_t page);
   void drop(uint32_t page);

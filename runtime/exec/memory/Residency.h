@@ -24,9 +24,9 @@ struct DrafterProgress {
   /// last element covers all drafters that a prefill runs. Positions count as a
   /// prefill of that many tokens leaves them. Empty until the prefill has
   /// ended.
-  std::vector<uint64_t> draftedTo;
+  std::vector<uint64_t> drafterValidUpTo;
   /// Whether entries of drafters are missing for good.
-  bool isTorn = false;
+  bool hasDrafterGap = false;
   /// By k - 1, the places of drafters that rounds of a smaller k do not run.
   std::vector<Places> places;
   /// The copy of `places` that the device has.
@@ -61,7 +61,7 @@ struct Residency {
   bool endsOnDevice = false;
   DrafterProgress drafters;
 
-  bool isPrefilled() const { return !drafters.draftedTo.empty(); }
+  bool isPrefilled() const { return !drafters.drafterValidUpTo.empty(); }
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
   /// The position up to which drafters should be valid between two rounds: the

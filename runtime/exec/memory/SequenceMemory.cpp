@@ -23,7 +23,7 @@ SequenceMemory::create(const Artifact &artifact, Executable &executable,
 }
 
 Status SequenceMemory::start(const Artifact &artifact, Executable &executable) {
-  const ReuseRule &reuse = options.reuse;
+  const PrefixReusePolicy &reuse = options.reuse;
   if (reuse.needsSnapshots)
     store = std::make_unique<Snapshots>(
         artifact, executable,
@@ -45,7 +45,7 @@ Status SequenceMemory::start(const Artifact &artifact, Executable &executable) {
 
 KvConfig SequenceMemory::kvConfig() const {
   const EnvelopeInfo &e = options.envelope;
-  const ReuseRule &reuse = options.reuse;
+  const PrefixReusePolicy &reuse = options.reuse;
   KvConfig config;
   config.pages = options.session.kvPages;
   config.pageTokens = e.pageTokens;
@@ -72,7 +72,7 @@ KvConfig SequenceMemory::kvConfig() const {
 /// of the kept rows are not all final.
 CopyRules SequenceMemory::copyRules() const {
   uint64_t page = options.envelope.pageTokens;
-  const ReuseRule &reuse = options.reuse;
+  const PrefixReusePolicy &reuse = options.reuse;
   CopyRules rules;
   rules.pageTokens = page;
   rules.behindLast = std::max(reuse.lookahead, reuse.rerun);
@@ -91,11 +91,12 @@ CopyRules SequenceMemory::copyRules() const {
 /// Plans the makers of a prompt's pages. A library computes the pages of whole
 /// chunks, counted from the beginning of the prompt; kernels of the plan
 /// compute all others.
-std::vector<PageMaker> SequenceMemory::planPages(uint64_t promptTokens) const {
+std::vector<PageProvenance>
+SequenceMemory::planPages(uint64_t promptTokens) const {
   uint64_t page = options.envelope.pageTokens, rows = options.libraryRows;
   uint64_t whole = rows ? promptTokens / rows * rows / page : 0;
-  std::vector<PageMaker> makers(promptTokens / page, PageMaker::Plan);
-  std::fill_n(makers.begin(), whole, PageMaker::Library);
+  std::vector<PageProvenance> makers(promptTokens / page, PageProvenance::Plan);
+  std::fill_n(makers.begin(), whole, PageProvenance::Library);
   return makers;
 }
 
@@ -116,7 +117,7 @@ std::optional<Residency> SequenceMemory::place(KeptState &kept,
   }
   const Snapshots::Copy *copy =
       stateCopies->copyFor(kept, slot, context, uint64_t(taken));
-  std::span<const PageMaker> makers = kv->makers(slot);
+  std::span<const PageProvenance> makers = kv->makers(slot);
   kept.makers.assign(makers.begin(), makers.end());
   Residency residency;
   residency.slot = slot;
@@ -171,13 +172,13 @@ bool SequenceMemory::fillsPagesFor(const KeptState &kept,
 //===----------------------------------------------------------------------===//
 
 PrefillRun SequenceMemory::nextRun(const Residency &residency) const {
-  Making making{kv->makers(residency.slot)};
+  PageKey key{kv->makers(residency.slot)};
   uint64_t pageTokens = options.envelope.pageTokens;
   uint64_t page = residency.length / pageTokens, all = residency.context.size();
-  PageMaker maker = making.of(page);
+  PageProvenance maker = key.of(page);
   do
     ++page;
-  while (page * pageTokens < all && making.of(page) == maker &&
+  while (page * pageTokens < all && key.of(page) == maker &&
          !stateCopies->isSnapshot(residency, page * pageTokens));
   return {maker, std::min(page * pageTokens, all) - residency.length};
 }

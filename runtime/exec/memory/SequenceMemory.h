@@ -11,7 +11,7 @@
 
 #include "runtime/exec/memory/SlotStates.h"
 #include "runtime/exec/memory/StateCopies.h"
-#include "runtime/exec/program/ReuseRule.h"
+#include "runtime/exec/program/PrefixReusePolicy.h"
 
 #include <optional>
 
@@ -22,7 +22,7 @@ struct SequenceMemoryOptions {
   /// Their defaults are filled in.
   SessionOptions session;
   EnvelopeInfo envelope;
-  ReuseRule reuse;
+  PrefixReusePolicy reuse;
   /// Rows of a chunk whose products a library computes; 0: of none.
   uint32_t libraryRows = 0;
   /// Whether the host can say how many kept rows of a slot stay.
@@ -32,7 +32,7 @@ struct SequenceMemoryOptions {
 
 /// Consecutive tokens that are computed alike.
 struct PrefillRun {
-  PageMaker maker = PageMaker::Plan;
+  PageProvenance maker = PageProvenance::Plan;
   uint64_t tokens = 0;
 };
 
@@ -119,7 +119,7 @@ private:
   Status start(const Artifact &artifact, Executable &executable);
   KvConfig kvConfig() const;
   CopyRules copyRules() const;
-  std::vector<PageMaker> planPages(uint64_t promptTokens) const;
+  std::vector<PageProvenance> planPages(uint64_t promptTokens) const;
 
   SequenceMemoryOptions options;
   MemoryReservation tableMemory;

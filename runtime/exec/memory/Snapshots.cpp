@@ -51,16 +51,16 @@ bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
     return false;
   // The states must come from pages of the makers that the sequence's pages
   // have.
-  const Making &making = prefix.making;
+  const PageKey &key = prefix.key;
   uint64_t first = copy.end / limits.pageTokens, pages = copy.makers.size();
-  if (!making.isExact)
+  if (!key.isExact)
     pages = std::min(pages, (std::max(prefix.end, copy.end) - copy.end) /
                                 limits.pageTokens);
   for (size_t i = 0; i < pages; ++i)
-    if (copy.makers[i] != making.of(first + i))
+    if (copy.makers[i] != key.of(first + i))
       return false;
-  return copy.page != 0 || (copy.inputs == making.inputs &&
-                            std::ranges::equal(copy.salt, making.salt));
+  return copy.page != 0 ||
+         (copy.inputs == key.inputs && std::ranges::equal(copy.salt, key.salt));
 }
 
 /// Returns the furthest copy that is attached to a page.
@@ -172,10 +172,10 @@ Snapshots::Id Snapshots::store(const Prefix &prefix, const Place &place,
     copy.tokens.assign(behind.begin(), behind.end());
   }
   for (uint64_t i = 0; i < pagesOf(copy); ++i)
-    copy.makers.push_back(prefix.making.of(prefix.end / limits.pageTokens + i));
+    copy.makers.push_back(prefix.key.of(prefix.end / limits.pageTokens + i));
   if (prefix.page == 0) {
-    copy.inputs = prefix.making.inputs;
-    copy.salt.assign(prefix.making.salt.begin(), prefix.making.salt.end());
+    copy.inputs = prefix.key.inputs;
+    copy.salt.assign(prefix.key.salt.begin(), prefix.key.salt.end());
   }
   uint64_t bytes = size + pagesOf(copy) * pageSize;
   if (!isOn() || !makeRoom(bytes, memory, copy.memory))
@@ -258,7 +258,7 @@ void Snapshots::move(uint32_t from, uint32_t to) {
 Status Snapshots::checkInvariant(const KvCacheManager &kv) const {
   uint64_t bytes = 0;
   for (const auto &[id, copy] : copies) {
-    if (copy.page != 0 && !kv.isLive(copy.page))
+    if (copy.page != 0 && !kv.isActive(copy.page))
       return internalError(strCat("a snapshot of ", copy.position,
                                   " tokens stands behind page ", copy.page,
                                   ", which holds nothing"));

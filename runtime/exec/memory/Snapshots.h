@@ -71,7 +71,7 @@ public:
     /// The tokens after the page and the lookahead, and the makers of their
     /// pages.
     std::vector<int32_t> tokens;
-    std::vector<PageMaker> makers;
+    std::vector<PageProvenance> makers;
     /// The hash of inputs and the salt, if no page says them.
     Hash128 inputs;
     std::vector<int32_t> salt;

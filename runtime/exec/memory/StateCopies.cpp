@@ -30,8 +30,8 @@ bool StateCopies::isSnapshot(const Residency &residency,
 }
 
 /// Returns how the pages of a sequence with a slot are made and told apart.
-Making StateCopies::makingOf(const KeptState &kept,
-                             const Residency &residency) const {
+PageKey StateCopies::pageKeyOf(const KeptState &kept,
+                               const Residency &residency) const {
   return {kv.makers(residency.slot), true, kept.inputHash, kept.salt};
 }
 
@@ -43,7 +43,7 @@ void StateCopies::storeAfterChunk(const KeptState &kept,
     return;
   std::span<const int32_t> table = kv.table(residency.slot);
   uint32_t page = uint32_t(table[end / rules.pageTokens - 1]);
-  snapshots->store({page, end, residency.context, makingOf(kept, residency)},
+  snapshots->store({page, end, residency.context, pageKeyOf(kept, residency)},
                    {end, /*pending=*/1}, residency.slot, table, memory);
 }
 
@@ -68,7 +68,7 @@ Snapshots::Id StateCopies::storeBehindPages(Prefix prefix, uint32_t slot,
                                             bool isKept) {
   uint64_t position = prefix.tokens.size() - 1;
   prefix.end = position / rules.pageTokens * rules.pageTokens;
-  prefix.page = kv.find(prefix.tokens, prefix.end, prefix.making);
+  prefix.page = kv.find(prefix.tokens, prefix.end, prefix.key);
   if (prefix.end > 0 && prefix.page == 0)
     return 0;
   return snapshots->store(prefix, {position, /*pending=*/0, isKept}, slot,
@@ -83,7 +83,7 @@ Snapshots::Id StateCopies::storeStates(const KeptState &kept,
   uint64_t known = residency.draftsFrom();
   Prefix prefix;
   prefix.tokens = std::span(residency.context).first(known);
-  prefix.making = makingOf(kept, residency);
+  prefix.key = pageKeyOf(kept, residency);
   std::span<const int32_t> table = kv.table(residency.slot);
   if (!isWhole)
     return storeBehindPages(prefix, residency.slot, table, isKept);
@@ -117,7 +117,7 @@ void StateCopies::storeEnd(const KeptState &kept, Residency &residency) {
 EndedSequence StateCopies::endedOf(const KeptState &kept,
                                    const Residency &residency) const {
   std::span<const int32_t> table = kv.table(residency.slot);
-  std::span<const PageMaker> makers = kv.makers(residency.slot);
+  std::span<const PageProvenance> makers = kv.makers(residency.slot);
   EndedSequence ended;
   ended.slot = residency.slot;
   ended.tokens.assign(residency.context.begin(),
@@ -133,7 +133,7 @@ EndedSequence StateCopies::endedOf(const KeptState &kept,
 void StateCopies::storeEnded(const EndedSequence &ended) {
   Prefix prefix;
   prefix.tokens = ended.tokens;
-  prefix.making = {ended.makers, true, ended.inputs, ended.salt};
+  prefix.key = {ended.makers, true, ended.inputs, ended.salt};
   storeBehindPages(prefix, ended.slot, ended.table, /*isKept=*/false);
 }
 

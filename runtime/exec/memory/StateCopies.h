@@ -37,7 +37,7 @@ struct CopyRules {
 struct EndedSequence {
   uint32_t slot = 0;
   std::vector<int32_t> tokens, table;
-  std::vector<PageMaker> makers;
+  std::vector<PageProvenance> makers;
   Hash128 inputs;
   std::vector<int32_t> salt;
 };
@@ -99,7 +99,7 @@ private:
   Snapshots::Id storeBehindPages(Prefix prefix, uint32_t slot,
                                  std::span<const int32_t> table, bool isKept);
   uint64_t lastSnapshot(const Residency &residency) const;
-  Making makingOf(const KeptState &kept, const Residency &residency) const;
+  PageKey pageKeyOf(const KeptState &kept, const Residency &residency) const;
 
   Snapshots *snapshots;
   KvCacheManager &kv;

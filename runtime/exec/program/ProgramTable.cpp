@@ -2,7 +2,7 @@
 
 #include "runtime/exec/program/ProgramTable.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/schema/PromptWords.h"
+#include "runtime/schema/PromptLayout.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ using namespace mtp;
 
 /// Limit on the padding rows of a pass if that saves other passes: fewer than
 /// the smallest chunk has.
-static constexpr uint32_t kDeadRows = 7;
+static constexpr uint32_t kPaddingRows = 7;
 
 ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
   for (uint32_t i = 0; i < plan.programs.size(); ++i) {
@@ -84,15 +84,15 @@ std::optional<uint32_t> ProgramTable::mixed(uint32_t batch, uint32_t k,
   return program == kNone ? std::nullopt : std::optional(program);
 }
 
-uint32_t ProgramTable::promptsBeside(uint32_t batch, uint32_t k,
-                                     uint32_t prompts) const {
+uint32_t ProgramTable::mixedPrompts(uint32_t batch, uint32_t k,
+                                    uint32_t prompts) const {
   for (auto next = mixes.lower_bound(prompts); next != mixes.end(); ++next)
     if (mixed(batch, k, next->first))
       return next->first;
   return 0;
 }
 
-uint32_t ProgramTable::mostBeside() const {
+uint32_t ProgramTable::mostMixed() const {
   return mixes.empty() ? 0 : mixes.rbegin()->first;
 }
 
@@ -143,7 +143,7 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
     else if (!covering)
       covering = begin;
   }
-  if (!whole || (covering && covering - rest <= kDeadRows))
+  if (!whole || (covering && covering - rest <= kPaddingRows))
     return covering;
   return whole;
 }

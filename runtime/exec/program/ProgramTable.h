@@ -33,9 +33,9 @@ public:
                                 uint32_t prompts = 1) const;
   /// Returns the least number of prompts, at least `prompts`, for which there
   /// is one; 0 if there is none.
-  uint32_t promptsBeside(uint32_t batch, uint32_t k, uint32_t prompts) const;
+  uint32_t mixedPrompts(uint32_t batch, uint32_t k, uint32_t prompts) const;
   /// Returns the most prompts of such a program; 0 if there is none.
-  uint32_t mostBeside() const;
+  uint32_t mostMixed() const;
   uint32_t promptRows(uint32_t program) const {
     return plan.programs[program].prompts;
   }

@@ -102,7 +102,7 @@ void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
     ++reached[j];
 }
 
-void DraftPolicy::addRound(const RoundCost::Work &work, double seconds) {
+void DraftPolicy::addRound(const RoundCostModel::Work &work, double seconds) {
   // The very first round may read weights from a disk.
   if (!std::exchange(isWarm, true))
     return;
@@ -172,7 +172,8 @@ uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
   return drafts < rowsByK.size() ? rowsByK[drafts] : drafts + 1;
 }
 
-RoundCost::Work DraftPolicy::fullRound(const Candidates &of, uint32_t k) const {
+RoundCostModel::Work DraftPolicy::fullRound(const Candidates &of,
+                                            uint32_t k) const {
   return {of.batch, k, std::min(of.batch * rowsOf(k), mostRows), of.positions};
 }
 
@@ -180,7 +181,7 @@ RoundCost::Work DraftPolicy::fullRound(const Candidates &of, uint32_t k) const {
 DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
                                            uint32_t k) const {
   Shares all;
-  RoundCost::Work work{of.batch, k, 0, of.positions};
+  RoundCostModel::Work work{of.batch, k, 0, of.positions};
   for (const Slot &slot : of.slots) {
     all.drafts.push_back(std::min(slot.most, k));
     work.rows += rowsOf(all.drafts.back());
@@ -199,7 +200,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
   if (of.batch == 1)
     return best;
   for (int turn = 0; turn < kTurns; ++turn) {
-    RoundCost::Work work{of.batch, k, 0, of.positions};
+    RoundCostModel::Work work{of.batch, k, 0, of.positions};
     double least = kWorth * best.rate * known.cost.secondsOfRow(work);
     Shares next;
     double tokens = of.batch;
@@ -226,7 +227,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
 
 /// Returns the tokens per second under optimistic assumptions.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
-  RoundCost::Work work = fullRound(of, k);
+  RoundCostModel::Work work = fullRound(of, k);
   double least = known.cost.seconds(work) * (1 - known.cost.doubt(of.batch, k));
   return of.bestTokens[k] / least;
 }

@@ -1,15 +1,15 @@
 //===- DraftPolicy.h - How many drafts a round has --------------*- C++ -*-===//
-// Chooses k by the cost of rounds (RoundCost) and by how many drafts of each
-// slot are accepted. The choice is the k of the most tokens per second over all
-// slots together, and how many of its drafts each slot verifies. Costs and
-// outcomes go in, and k comes out. The policy knows no clock, device or
+// Chooses k by the cost of rounds (RoundCostModel) and by how many drafts of
+// each slot are accepted. The choice is the k of the most tokens per second
+// over all slots together, and how many of its drafts each slot verifies. Costs
+// and outcomes go in, and k comes out. The policy knows no clock, device or
 // session, so a test can replay what happened.
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_SCHEDULE_DRAFTPOLICY_H
 #define MTP_RUNTIME_EXEC_SCHEDULE_DRAFTPOLICY_H
 
-#include "runtime/exec/schedule/RoundCost.h"
+#include "runtime/exec/schedule/RoundCostModel.h"
 
 #include <span>
 #include <vector>
@@ -51,13 +51,13 @@ public:
 
   /// The costs of rounds and the acceptance of drafts, which one policy leaves
   /// to another of equal programs and an equal machine.
-  struct Lesson {
-    RoundCost cost;
+  struct LearnedCosts {
+    RoundCostModel cost;
     DraftHistory all;
   };
-  const Lesson &lesson() const { return known; }
+  const LearnedCosts &learned() const { return known; }
   /// Takes over what another policy has learned. Before the first choice.
-  void begin(Lesson lesson) { known = std::move(lesson); }
+  void begin(LearnedCosts learned) { known = std::move(learned); }
 
   struct Slot {
     /// Null if the slot always has `most` drafts.
@@ -79,7 +79,7 @@ public:
   Choice choose(std::span<const Slot> slots);
 
   /// Records the time of a round.
-  void addRound(const RoundCost::Work &work, double seconds);
+  void addRound(const RoundCostModel::Work &work, double seconds);
   /// Records the time that refreshing drafters took after rounds without
   /// drafts. It counts as lost by trials.
   void addCatchUp(double seconds) { credit -= seconds; }
@@ -117,12 +117,12 @@ private:
   double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
   bool startTrial(const Candidates &of);
   uint32_t rowsOf(uint32_t drafts) const;
-  RoundCost::Work fullRound(const Candidates &of, uint32_t k) const;
+  RoundCostModel::Work fullRound(const Candidates &of, uint32_t k) const;
 
   std::vector<uint32_t> rowsByK;
   uint32_t mostRows;
   /// Costs, and the acceptance of all slots, with which new slots begin.
-  Lesson known;
+  LearnedCosts known;
   /// By position, drafts of a slot that were tried not long ago. Several slots
   /// at one time say no more about another time than one slot does.
   std::vector<double> fresh;

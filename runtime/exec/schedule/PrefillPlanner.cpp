@@ -21,7 +21,7 @@ static constexpr uint32_t kLeastRows = 16;
 
 /// Prompt rows that a round has in any case: without a limit on its time, and
 /// with one, so that a prompt comes to its end.
-static constexpr uint32_t kLeastBeside = 16, kLeastInTime = 1;
+static constexpr uint32_t kLeastMixed = 16, kLeastInTime = 1;
 
 PrefillPlanner::PrefillPlanner(const ProgramTable &programs,
                                const SessionOptions &options,
@@ -67,17 +67,17 @@ uint32_t PrefillPlanner::rowsBesideEnd(const PendingPrompt &prompt) const {
 }
 
 /// Returns the prompt rows that a round may have, at most `most`.
-uint32_t PrefillPlanner::rowsBesideRound(const RoundShape &round,
-                                         uint32_t most) const {
+uint32_t PrefillPlanner::roomForMixedRows(const RoundShape &round,
+                                          uint32_t most) const {
   if (options.stepMilliseconds == 0 && options.promptMilliseconds == 0)
     return most;
   double prompt = std::max(options.promptMilliseconds / 1e3, roundSeconds);
   double seconds = options.stepMilliseconds ? options.stepMilliseconds / 1e3
                                             : roundSeconds + prompt;
   uint64_t rows = stepCost.rowsIn(seconds);
-  rows = std::max<uint64_t>(rows > round.rows ? rows - round.rows : 0,
-                            options.stepMilliseconds ? kLeastInTime
-                                                     : kLeastBeside);
+  rows =
+      std::max<uint64_t>(rows > round.rows ? rows - round.rows : 0,
+                         options.stepMilliseconds ? kLeastInTime : kLeastMixed);
   return uint32_t(std::min<uint64_t>(rows, most));
 }
 
@@ -103,7 +103,7 @@ PrefillPlanner::shareRows(std::span<const PendingPrompt> prompts,
     if (rows >= room || shares.size() == mostSequences)
       break;
     PrefillRun run = runOf(prompt.id);
-    if (run.maker == PageMaker::Library)
+    if (run.maker == PageProvenance::Library)
       continue;
     uint64_t most = shares.empty() ? first : room - rows;
     uint64_t more = std::min(most, run.tokens);
@@ -148,7 +148,7 @@ PrefillPass PrefillPlanner::nextPass(std::span<const PendingPrompt> prompts,
   if (prompts.empty())
     return PrefillPass();
   PrefillRun run = runOf(prompts.front().id);
-  if (run.maker == PageMaker::Library)
+  if (run.maker == PageProvenance::Library)
     return libraryPass(prompts.front(), run.tokens, limits);
   uint32_t chunk = programs.nextChunk(run.tokens, limits.largest);
   if (chunk > limits.budget)
@@ -184,18 +184,17 @@ bool PrefillPlanner::findMixes() const {
 }
 
 std::vector<PrefillShare>
-PrefillPlanner::sharesBeside(std::span<const PendingPrompt> prompts,
-                             const RoundShape &round, bool hasFreeSlot,
-                             const RunOf &runOf) const {
+PrefillPlanner::mixedShares(std::span<const PendingPrompt> prompts,
+                            const RoundShape &round, bool hasFreeSlot,
+                            const RunOf &runOf) const {
   auto program = programs.mixed(round.batch, round.k);
   if (!program)
     return {};
-  uint32_t room = rowsBesideRound(round, programs.promptRows(*program));
+  uint32_t room = roomForMixedRows(round, programs.promptRows(*program));
   std::vector<PrefillShare> shares =
-      shareRows(prompts, room, room, programs.mostBeside(), runOf);
+      shareRows(prompts, room, room, programs.mostMixed(), runOf);
   auto sequences = [&] {
-    return programs.promptsBeside(round.batch, round.k,
-                                  uint32_t(shares.size()));
+    return programs.mixedPrompts(round.batch, round.k, uint32_t(shares.size()));
   };
   while (shares.size() > 1 && !canFill(shares.size(), sequences(), hasFreeSlot))
     shares.pop_back();

@@ -14,7 +14,7 @@
 #include "mtp/session.h"
 #include "runtime/exec/memory/SequenceMemory.h"
 #include "runtime/exec/program/ProgramTable.h"
-#include "runtime/exec/schedule/PassCost.h"
+#include "runtime/exec/schedule/PrefillCostModel.h"
 
 #include <functional>
 
@@ -94,10 +94,10 @@ public:
   /// Whether rounds can have prompt rows: at every k, since k is known late.
   bool canMix() const { return mixes; }
   /// Plans the prompt rows of a round. The round has a program for them.
-  std::vector<PrefillShare> sharesBeside(std::span<const PendingPrompt> prompts,
-                                         const RoundShape &round,
-                                         bool hasFreeSlot,
-                                         const RunOf &runOf) const;
+  std::vector<PrefillShare> mixedShares(std::span<const PendingPrompt> prompts,
+                                        const RoundShape &round,
+                                        bool hasFreeSlot,
+                                        const RunOf &runOf) const;
 
   /// Records the time of a pass of `rows`.
   void addPass(uint32_t rows, double seconds) { passCost.add(rows, seconds); }
@@ -110,7 +110,7 @@ private:
   bool findMixes() const;
   uint32_t rowsBesideRunning() const;
   uint32_t rowsBesideEnd(const PendingPrompt &prompt) const;
-  uint32_t rowsBesideRound(const RoundShape &round, uint32_t most) const;
+  uint32_t roomForMixedRows(const RoundShape &round, uint32_t most) const;
   PrefillPass libraryPass(const PendingPrompt &prompt, uint64_t tokens,
                           const PrefillLimits &limits) const;
   std::vector<PrefillShare> shareRows(std::span<const PendingPrompt> prompts,
@@ -122,7 +122,7 @@ private:
   SessionOptions options;
   uint32_t libraryRows;
   bool mixes;
-  PassCost passCost, stepCost;
+  PrefillCostModel passCost, stepCost;
   double roundSeconds = 0;
 };
 

@@ -16,10 +16,10 @@ static std::vector<uint32_t> rowsByK(const ProgramTable &programs, uint32_t k) {
 }
 
 RoundPlanner::RoundPlanner(const ProgramTable &programs, const Config &config,
-                           DraftPolicy::Lesson lesson)
+                           DraftPolicy::LearnedCosts learned)
     : programs(programs), config(config),
       policy(rowsByK(programs, config.k), config.maxRows) {
-  policy.begin(std::move(lesson));
+  policy.begin(std::move(learned));
 }
 
 /// Plans a round for the sequences of a single k. k cycles upwards: the
@@ -81,9 +81,10 @@ uint64_t RoundPlanner::allRowsOf(const RoundPlan &plan) const {
   return std::min<uint64_t>(rows, config.maxRows);
 }
 
-RoundCost::Work RoundPlanner::workOf(std::span<const uint32_t> drafts,
-                                     uint32_t k, uint64_t positions) const {
-  RoundCost::Work work{uint32_t(drafts.size()), k, 0, positions};
+RoundCostModel::Work RoundPlanner::workOf(std::span<const uint32_t> drafts,
+                                          uint32_t k,
+                                          uint64_t positions) const {
+  RoundCostModel::Work work{uint32_t(drafts.size()), k, 0, positions};
   for (uint32_t of : drafts)
     work.rows += programs.nodes(of);
   work.rows = std::min(work.rows, config.maxRows);

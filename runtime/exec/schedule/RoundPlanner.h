@@ -59,7 +59,7 @@ public:
   /// `programs` must outlive the planner, which begins with what another one
   /// has learned.
   RoundPlanner(const ProgramTable &programs, const Config &config,
-               DraftPolicy::Lesson lesson);
+               DraftPolicy::LearnedCosts learned);
 
   /// Plans the next round for the Running sequences; no rows if there are none.
   RoundPlan plan(std::span<const RoundCandidate> running);
@@ -76,15 +76,15 @@ public:
     policy.addOutcome(history, k, drafted, accepted);
   }
   /// The work of a round that a plan's rows had, `positions` in the caches.
-  RoundCost::Work workOf(std::span<const uint32_t> drafts, uint32_t k,
-                         uint64_t positions) const;
+  RoundCostModel::Work workOf(std::span<const uint32_t> drafts, uint32_t k,
+                              uint64_t positions) const;
   /// Records the time of a round without prompt rows.
-  void addRound(const RoundCost::Work &work, double seconds) {
+  void addRound(const RoundCostModel::Work &work, double seconds) {
     policy.addRound(work, seconds);
   }
   /// Records the time that refreshing drafters took.
   void addCatchUp(double seconds) { policy.addCatchUp(seconds); }
-  const DraftPolicy::Lesson &lesson() const { return policy.lesson(); }
+  const DraftPolicy::LearnedCosts &learned() const { return policy.learned(); }
 
 private:
   RoundPlan planOfOneK(std::span<const RoundCandidate> running);

@@ -672,7 +672,7 @@ typedef struct mtp_statistics {
                               accepted. On a GPU, or if a program does not
                               report it, all rows */
   uint64_t round_capacity; /* row capacity of these rounds */
-  uint64_t beside_tokens;  /* prefill tokens whose rows ran in mixed batches */
+  uint64_t mixed_tokens;   /* prefill tokens whose rows ran in mixed batches */
   uint64_t caught_up_tokens; /* tokens that drafters skipped in rounds without
                                 drafts and caught up on later */
   /* Snapshots of recurrent states. The number made, the number dropped since

@@ -305,7 +305,7 @@ struct Statistics {
   /// Part of `prefillTokens` whose rows a GPU library multiplied.
   uint64_t libraryTokens = 0;
   /// Part of `prefillTokens` whose rows ran in mixed batches.
-  uint64_t besideTokens = 0;
+  uint64_t mixedTokens = 0;
   /// Tokens that drafters skipped in rounds without drafts and caught up on.
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;

@@ -6,7 +6,7 @@
 // nodes, relative to 64 rows of a prompt. The shapes are the bundled model's
 // (absorbed MLA) and a small model's with grouped heads.
 //
-//   mtp_attention_bench [target [part [caches]]]
+//   mtp_attention_bench [target [split [caches]]]
 //
 // Calls take `caches` caches in turn. With one, the entries stay in the
 // processor's caches if they fit. With sixteen, they come from memory, as in a
@@ -94,14 +94,14 @@ static std::vector<int64_t> treeMasks() {
   return masks;
 }
 
-static std::string configOf(const Shape &s, int part) {
+static std::string configOf(const Shape &s, int split) {
   auto number = [](const char *key, int value) {
     return std::string(key) + " = " + std::to_string(value) + ", ";
   };
   return number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
          number("dk", s.dk) + number("dv", s.dv) + number("page", page) +
          number("entry_width", s.entry) + number("v_offset", s.vOffset) +
-         number("cache_heads", s.cacheHeads) + number("part", part) +
+         number("cache_heads", s.cacheHeads) + number("split", split) +
          "scale = 0.1 : f32, dtype = bf16";
 }
 
@@ -121,10 +121,10 @@ static void printTimes(int context, std::span<const double> best,
   std::printf("  %8.2f %5.2f\n", ofTree * 1e6, ofTree / best.back());
 }
 
-static void benchShape(const TargetDesc &target, const Shape &s, int part,
+static void benchShape(const TargetDesc &target, const Shape &s, int split,
                        int cacheCount) {
   double start = cpuSeconds();
-  std::string config = configOf(s, part);
+  std::string config = configOf(s, split);
   Kernel kernel(target, "attention", config);
   Kernel tree(target, "attention_tree", config);
   printHead(s, cpuSeconds() - start);

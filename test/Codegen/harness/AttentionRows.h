@@ -20,7 +20,7 @@ struct Shape {
   static constexpr int slotCount = 3;
   int qHeads, kvHeads, dk, dv, page, window;
   bool bf16, latent; // Latent: the values are the first dv of the key.
-  int part = 0;
+  int split = 0;
   /// Number of heads that divide an entry in its page.
   int cacheHeads = 1;
   /// True if keys and values are at multiples of 16 bytes, with widths that a
@@ -47,8 +47,9 @@ struct Shape {
            number("entry_width", entry()) + number("k_offset", kOffset()) +
            number("slots", slotCount) +
            (cacheHeads > 1 ? number("cache_heads", cacheHeads) : "") +
-           number("v_offset", vOffset()) + (part ? number("part", part) : "") +
-           number("window", window) + "scale = 0.3 : f32, dtype = " + dtype();
+           number("v_offset", vOffset()) +
+           (split ? number("split", split) : "") + number("window", window) +
+           "scale = 0.3 : f32, dtype = " + dtype();
   }
   std::string dtype() const { return bf16 ? "bf16" : "f32"; }
 };
@@ -322,19 +323,19 @@ inline void expectExactRows(const Shape &s, Rows (*makeRows)(const Shape &)) {
   }
 }
 
-/// Shapes with two parts and with six; with a window that crosses one end of a
-/// part or none; with two tasks for a row.
-inline const Shape partShapes[] = {
-    {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true, /*part=*/64},
-    {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*part=*/64},
-    {4, 2, 17, 33, 50, 23, /*bf16=*/true, /*latent=*/false, /*part=*/64},
-    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128},
-    {4, 2, 16, 24, 64, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2},
-    {4, 1, 96, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*part=*/128, 1,
+/// Shapes with two splits and with six; with a window that crosses one end of a
+/// split or none; with two tasks for a row.
+inline const Shape splitShapes[] = {
+    {6, 1, 36, 20, 16, 0, /*bf16=*/true, /*latent=*/true, /*split=*/64},
+    {4, 2, 16, 24, 64, 0, /*bf16=*/false, /*latent=*/false, /*split=*/64},
+    {4, 2, 17, 33, 50, 23, /*bf16=*/true, /*latent=*/false, /*split=*/64},
+    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*split=*/128},
+    {4, 2, 16, 24, 64, 0, /*bf16=*/true, /*latent=*/false, /*split=*/64, 2},
+    {4, 1, 96, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*split=*/128, 1,
      true},
-    {6, 2, 32, 64, 50, 70, /*bf16=*/true, /*latent=*/false, /*part=*/64, 2,
+    {6, 2, 32, 64, 50, 70, /*bf16=*/true, /*latent=*/false, /*split=*/64, 2,
      true},
-    {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*part=*/64, 1,
+    {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*split=*/64, 1,
      true}};
 
 } // namespace mtp::codegen::test::attention

@@ -144,11 +144,11 @@ static const GpuImage *compileImage(const KernelSpec &spec,
 
 AssembledKernel test::assembleKernel(const std::string &kind,
                                      const std::string &config,
-                                     bool takesLive) {
+                                     bool takesActive) {
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::exec::KernelAttrInterface kernel = parseKernel(kind, config, context);
   EXPECT_TRUE(kernel) << "cannot parse the kernel: " << config;
-  return assembleKernel({"kernel", kernel, nullptr, takesLive});
+  return assembleKernel({"kernel", kernel, nullptr, takesActive});
 }
 
 AssembledKernel test::assembleKernel(const KernelSpec &spec) {

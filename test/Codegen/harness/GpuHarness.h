@@ -47,7 +47,7 @@ struct AssembledKernel {
 AssembledKernel assembleKernel(const KernelSpec &spec);
 AssembledKernel assembleKernel(const std::string &kind,
                                const std::string &config,
-                               bool takesLive = false);
+                               bool takesActive = false);
 
 /// Expects that the kernel spills nothing, and that a block takes at most half
 /// of a processor. Does nothing if ptxas is absent.

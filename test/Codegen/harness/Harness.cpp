@@ -119,7 +119,7 @@ std::string test::textOf(const KernelSpec &spec) {
   out << spec.kernel;
   if (spec.body)
     spec.body->getParentOp()->print(out);
-  if (spec.takesLive)
+  if (spec.takesActive)
     out << " live";
   return text;
 }
@@ -239,7 +239,7 @@ Kernel::Kernel(const TestTarget &target, const std::string &module)
 void Kernel::load(const TestTarget &target) {
 #ifdef MTP_HAS_GPUSIM
   if (target.isGpu) {
-    state->spec.takesLive = target.takesLive;
+    state->spec.takesActive = target.takesActive;
     state->gpu = std::make_unique<GpuKernel>(state->spec);
     return;
   }
@@ -374,9 +374,9 @@ void Kernel::run(const std::vector<void *> &buffers,
   exact.copyBack();
 }
 
-void Kernel::runLive(const std::vector<void *> &buffers,
-                     const std::vector<int64_t> &params, int32_t rows) {
-  ASSERT_TRUE(state->spec.takesLive);
+void Kernel::runActive(const std::vector<void *> &buffers,
+                       const std::vector<int64_t> &params, int32_t rows) {
+  ASSERT_TRUE(state->spec.takesActive);
   state->live = rows;
   run(buffers, params);
   state->live.reset();
@@ -425,7 +425,7 @@ void Kernel::callGpu(const std::vector<void *> &buffers,
   }
   // The address of the number, or none.
   int32_t live = state->live.value_or(0);
-  if (state->spec.takesLive)
+  if (state->spec.takesActive)
     places.push_back(state->live ? GpuBuffer{&live, sizeof live, 0}
                                  : GpuBuffer{nullptr, 0, 0});
   state->gpu->run(places, params);

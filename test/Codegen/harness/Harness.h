@@ -77,7 +77,7 @@ struct TestTarget : TargetDesc {
 
   bool isGpu = false;
   /// True if kernels take the number of active rows. On the GPU only.
-  bool takesLive = false;
+  bool takesActive = false;
 
   /// Returns true if rows are rounded to bf16 when weights are.
   bool roundsRows() const { return isGpu || bf16Dot; }
@@ -119,8 +119,8 @@ public:
            Split split = Split::Whole) const;
   /// Runs the kernel with `rows` active rows, on a target whose kernels take
   /// their number.
-  void runLive(const std::vector<void *> &buffers,
-               const std::vector<int64_t> &params, int32_t rows);
+  void runActive(const std::vector<void *> &buffers,
+                 const std::vector<int64_t> &params, int32_t rows);
 
   using Entry = void (*)(void *const *, const int64_t *, int64_t, int64_t,
                          void *);

@@ -104,8 +104,8 @@ exec.program @rows function {
   %n = exec.input "n" : tensor<8xf32>
   // CHECK: %[[C:.*]] = exec.columns %[[X:.*]][8 to 16] : tensor<4x16xf32>
   %c = exec.columns %x[8 to 16] : tensor<4x16xf32>
-  // CHECK: exec.regroup %[[X]] : tensor<4x16xf32> -> tensor<2x2x16xf32>
-  %g = exec.regroup %x : tensor<4x16xf32> -> tensor<2x2x16xf32>
+  // CHECK: exec.reshape %[[X]] : tensor<4x16xf32> -> tensor<2x2x16xf32>
+  %g = exec.reshape %x : tensor<4x16xf32> -> tensor<2x2x16xf32>
   // CHECK: exec.embed %{{.*}} in %{{.*}} as <bf16> :
   %y0 = exec.embed %t in %e as <bf16> : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.mask_first %[[X]] at %{{.*}} :
@@ -168,17 +168,17 @@ exec.program @attention function {
   // CHECK: exec.rope_append keys %[[K]], values %[[K]] queries %[[Q]] heads 2 <dim = 8>
   %r1 = exec.rope_append keys %k, values %k queries %q heads 2 <dim = 8> by %t at %s keys_at 0 values_at 16 into %layer slots %s positions %s pages %pages
     : (tensor<4x32xf32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<64x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
-  // CHECK: exec.attention %[[Q]] in %[[LAYER]] slots %{{.*}} positions %{{.*}} pages %{{.*}} heads 4 kv_heads 2 values_at 16 scale 2.500000e-01 part 512 window 600 :
-  %y0 = exec.attention %q in %layer slots %s positions %s pages %pages heads 4 kv_heads 2 values_at 16 scale 0.25 part 512 window 600
+  // CHECK: exec.attention %[[Q]] in %[[LAYER]] slots %{{.*}} positions %{{.*}} pages %{{.*}} heads 4 kv_heads 2 values_at 16 scale 2.500000e-01 split 512 window 600 :
+  %y0 = exec.attention %q in %layer slots %s positions %s pages %pages heads 4 kv_heads 2 values_at 16 scale 0.25 split 512 window 600
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>) -> tensor<4x32xf32>
   // CHECK: exec.attention %[[Q]] in %[[LAYER]] divided by 2 slots {{.*}} tree %{{.*}} heads 4 kv_heads 2 window 8 :
   %y1 = exec.attention %q in %layer divided by 2 slots %s positions %s pages %pages tree %masks heads 4 kv_heads 2 window 8
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>, memref<4xi64>) -> tensor<4x32xf32>
-  // CHECK: %[[LEFT:.*]] = exec.attention_parts %[[Q]] in %[[LAYER]] slots {{.*}} values 8 parts 2 splits 2 heads 4 kv_heads 2 part 512 :
-  %left = exec.attention_parts %q in %layer slots %s positions %s pages %pages values 8 parts 2 splits 2 heads 4 kv_heads 2 part 512
+  // CHECK: %[[LEFT:.*]] = exec.attention_split_kv %[[Q]] in %[[LAYER]] slots {{.*}} values 8 splits 2 tasks_per_tile 2 heads 4 kv_heads 2 split 512 :
+  %left = exec.attention_split_kv %q in %layer slots %s positions %s pages %pages values 8 splits 2 tasks_per_tile 2 heads 4 kv_heads 2 split 512
     : (tensor<4x32xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x4xi32>, memref<?x16x32xbf16>) -> tensor<4x256xf32>
-  // CHECK: exec.attention_join %[[LEFT]] positions %{{.*}} parts 2 heads 4 kv_heads 2 part 512 as bf16 :
-  %y2 = exec.attention_join %left positions %s parts 2 heads 4 kv_heads 2 part 512 as bf16
+  // CHECK: exec.attention_combine %[[LEFT]] positions %{{.*}} splits 2 heads 4 kv_heads 2 split 512 as bf16 :
+  %y2 = exec.attention_combine %left positions %s splits 2 heads 4 kv_heads 2 split 512 as bf16
     : (tensor<4xi32>, tensor<4x256xf32>) -> tensor<4x32xf32>
 }
 

@@ -85,8 +85,8 @@ exec.kernel @others #exec.control<reads = 3, updates = 0, outputs = 1> {
   %c0 = arith.constant 0 : index
   %at = memref.load %p[%i] : memref<?xi32>
   %row = arith.index_cast %at : i32 to index
-  // CHECK: %[[NEAR:.*]] = exec.nearest_task %{{.*}} : index
-  %near = exec.nearest_task %row : index
+  // CHECK: %[[NEAR:.*]] = exec.clamp_task %{{.*}} : index
+  %near = exec.clamp_task %row : index
   // CHECK: memref.load %{{.*}}[%[[NEAR]], %{{.*}}]
   %v = memref.load %x[%near, %c0] : memref<?x8xf32>
   memref.store %v, %y[%i] : memref<?xf32>

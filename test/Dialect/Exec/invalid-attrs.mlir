@@ -239,8 +239,8 @@ exec.kernel @k #exec.attention<q_heads = 3, kv_heads = 2, dk = 8, dv = 8, page =
 // -----
 
 // kernel_c1: parts
-// expected-error @+1 {{'exec.kernel' op of kind 'attention': expected part to be a multiple of 64, got 96}}
-exec.kernel @k #exec.attention<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, page = 16, entry_width = 32, v_offset = 16, dtype = bf16, scale = 1.0 : f32, part = 96>
+// expected-error @+1 {{'exec.kernel' op of kind 'attention': expected split to be a multiple of 64, got 96}}
+exec.kernel @k #exec.attention<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, page = 16, entry_width = 32, v_offset = 16, dtype = bf16, scale = 1.0 : f32, split = 96>
 
 // -----
 
@@ -251,14 +251,14 @@ exec.kernel @k #exec.attention_tree<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, p
 // -----
 
 // kernel_c1: keys of attention
-// expected-error @+1 {{'exec.kernel' op of kind 'attention_parts': expected k_offset + kv_heads * dk to be at most entry_width 32, got 36}}
-exec.kernel @k #exec.attention_parts<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, page = 16, entry_width = 32, v_offset = 16, dtype = bf16, scale = 1.0 : f32, k_offset = 20, part = 64, parts = 2, part_stride = 96, splits = 1>
+// expected-error @+1 {{'exec.kernel' op of kind 'attention_split_kv': expected k_offset + kv_heads * dk to be at most entry_width 32, got 36}}
+exec.kernel @k #exec.attention_split_kv<q_heads = 4, kv_heads = 2, dk = 8, dv = 8, page = 16, entry_width = 32, v_offset = 16, dtype = bf16, scale = 1.0 : f32, k_offset = 20, split = 64, splits = 2, split_stride = 96, tasks_per_tile = 1>
 
 // -----
 
-// kernel_c1: parts of attention_join
-// expected-error @+1 {{'exec.kernel' op of kind 'attention_join': expected part to be a multiple of 64, got 32}}
-exec.kernel @k #exec.attention_join<q_heads = 4, kv_heads = 2, dv = 8, dtype = f32, part = 32, parts = 2, part_stride = 96>
+// kernel_c1: parts of attention_combine
+// expected-error @+1 {{'exec.kernel' op of kind 'attention_combine': expected split to be a multiple of 64, got 32}}
+exec.kernel @k #exec.attention_combine<q_heads = 4, kv_heads = 2, dv = 8, dtype = f32, split = 32, splits = 2, split_stride = 96>
 
 // -----
 

@@ -32,7 +32,7 @@ exec.program @p function {
 
 // -----
 
-// attention_parts_c1
+// attention_split_kv_c1
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
@@ -40,34 +40,34 @@ exec.program @p function {
   %s2 = exec.input "s2" : tensor<2xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  // expected-error @+1 {{'exec.attention_parts' op failed to verify that all of {q, slots, positions} have same rows}}
-  %r = exec.attention_parts %x in %layer slots %s positions %s2 pages %pages values 4 parts 2 splits 2 heads 4 kv_heads 2
+  // expected-error @+1 {{'exec.attention_split_kv' op failed to verify that all of {q, slots, positions} have same rows}}
+  %r = exec.attention_split_kv %x in %layer slots %s positions %s2 pages %pages values 4 splits 2 tasks_per_tile 2 heads 4 kv_heads 2
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<2xi32>, tensor<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x16xf32>
 }
 
 // -----
 
-// attention_parts_c1: rows of the result
+// attention_split_kv_c1: rows of the result
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
   %pages = exec.input "pages" : tensor<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
-  // expected-error @+1 {{'exec.attention_parts' op failed to verify that all of {q, left} have same rows}}
-  %r = exec.attention_parts %x in %layer slots %s positions %s pages %pages values 4 parts 2 splits 2 heads 4 kv_heads 2
+  // expected-error @+1 {{'exec.attention_split_kv' op failed to verify that all of {q, left} have same rows}}
+  %r = exec.attention_split_kv %x in %layer slots %s positions %s pages %pages values 4 splits 2 tasks_per_tile 2 heads 4 kv_heads 2
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<1x4xi32>, memref<?x16x32xbf16>) -> tensor<2x16xf32>
 }
 
 // -----
 
-// attention_join_c2
+// attention_combine_c2
 exec.program @p function {
   %a = exec.input "a" : tensor<4x512xf32>
   %left = exec.columns %a[0 to 256] : tensor<4x512xf32>
   %s = exec.input "s" : tensor<4xi32>
-  // expected-error @+1 {{'exec.attention_join' op failed to verify that left to be no view}}
-  %r = exec.attention_join %left positions %s parts 2 heads 4 kv_heads 2 part 512 as f32
+  // expected-error @+1 {{'exec.attention_combine' op failed to verify that left to be no view}}
+  %r = exec.attention_combine %left positions %s splits 2 heads 4 kv_heads 2 split 512 as f32
     : (tensor<4xi32>, tensor<4x256xf32>) -> tensor<4x16xf32>
 }
 
@@ -397,33 +397,33 @@ exec.program @p function {
 
 // -----
 
-// exclude_c1
+// mask_tokens_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
-  // expected-error @+1 {{'exec.exclude' op failed to verify that all of {x, tokens} have same rows}}
-  %r = exec.exclude %x, %s2 : (tensor<4x16xf32>, tensor<2xi32>) -> tensor<4x16xf32>
+  // expected-error @+1 {{'exec.mask_tokens' op failed to verify that all of {x, tokens} have same rows}}
+  %r = exec.mask_tokens %x, %s2 : (tensor<4x16xf32>, tensor<2xi32>) -> tensor<4x16xf32>
 }
 
 // -----
 
-// exclude_c2
+// mask_tokens_c2
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
-  // expected-error @+1 {{'exec.exclude' op failed to verify that all of {x, y} have same shape}}
-  %r = exec.exclude %x, %s : (tensor<4x16xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  // expected-error @+1 {{'exec.mask_tokens' op failed to verify that all of {x, y} have same shape}}
+  %r = exec.mask_tokens %x, %s : (tensor<4x16xf32>, tensor<4xi32>) -> tensor<4x8xf32>
 }
 
 // -----
 
-// exclude_c3
+// mask_tokens_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   %s = exec.input "s" : tensor<4xi32>
-  // expected-error @+1 {{'exec.exclude' op failed to verify that x to be no view}}
-  %r = exec.exclude %v, %s : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
+  // expected-error @+1 {{'exec.mask_tokens' op failed to verify that x to be no view}}
+  %r = exec.mask_tokens %v, %s : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
 }
 
 // -----

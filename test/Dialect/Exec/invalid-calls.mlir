@@ -21,30 +21,30 @@ exec.program @p function {
 
 // -----
 
-// regroup_c1
+// reshape_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
-  // expected-error @+1 {{'exec.regroup' op expected equal numbers of elements, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
-  %r = exec.regroup %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
+  // expected-error @+1 {{'exec.reshape' op expected equal numbers of elements, got 'tensor<4x16xf32>' and 'tensor<2x3x16xf32>'}}
+  %r = exec.reshape %x : tensor<4x16xf32> -> tensor<2x3x16xf32>
 }
 
 // -----
 
-// regroup_c2
+// reshape_c2
 exec.program @p function {
   %x = exec.input "x" : tensor<4x1xf32>
-  // expected-error @+1 {{'exec.regroup' op expected numbers of one type, got 'tensor<4x1xf32>' and 'tensor<4xi32>'}}
-  %r = exec.regroup %x : tensor<4x1xf32> -> tensor<4xi32>
+  // expected-error @+1 {{'exec.reshape' op expected numbers of one type, got 'tensor<4x1xf32>' and 'tensor<4xi32>'}}
+  %r = exec.reshape %x : tensor<4x1xf32> -> tensor<4xi32>
 }
 
 // -----
 
-// regroup_c3
+// reshape_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
-  // expected-error @+1 {{'exec.regroup' op expected what is no view of columns}}
-  %r = exec.regroup %v : tensor<4x8xf32> -> tensor<2x2x8xf32>
+  // expected-error @+1 {{'exec.reshape' op expected what is no view of columns}}
+  %r = exec.reshape %v : tensor<4x8xf32> -> tensor<2x2x8xf32>
 }
 
 // -----
@@ -495,7 +495,7 @@ exec.program @p function {
 
 // -----
 
-// attention_parts_c2
+// attention_split_kv_c2
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
@@ -503,18 +503,18 @@ exec.program @p function {
   %pages = exec.input "pages" : tensor<1x4xi32>
   %layer = exec.ref @kv : memref<?x16x32xbf16>
   // expected-error @+1 {{expected heads that divide the columns of}}
-  %r = exec.attention_parts %x in %layer slots %s positions %s pages %pages values 4 parts 3 splits 2 heads 4 kv_heads 2
+  %r = exec.attention_split_kv %x in %layer slots %s positions %s pages %pages values 4 splits 3 tasks_per_tile 2 heads 4 kv_heads 2
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<1x4xi32>, memref<?x16x32xbf16>) -> tensor<4x16xf32>
 }
 
 // -----
 
-// attention_join_c1
+// attention_combine_c1
 exec.program @p function {
   %left = exec.input "left" : tensor<4x256xf32>
   %s2 = exec.input "s2" : tensor<2xi32>
   // expected-error @+1 {{failed to verify that all of {positions, left, y} have same rows}}
-  %r = exec.attention_join %left positions %s2 parts 2 heads 4 kv_heads 2 part 512 as f32
+  %r = exec.attention_combine %left positions %s2 splits 2 heads 4 kv_heads 2 split 512 as f32
     : (tensor<2xi32>, tensor<4x256xf32>) -> tensor<4x16xf32>
 }
 

@@ -204,68 +204,68 @@ exec.program @p function {
 
 // -----
 
-// pick_residual_c1
+// sample_residual_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %u = exec.input "u" : tensor<3xf32>
-  // expected-error @+1 {{'exec.pick_residual' op failed to verify that all of {uniforms, picks} have same rows}}
-  %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<3xf32>) -> tensor<4xi32>
+  // expected-error @+1 {{'exec.sample_residual' op failed to verify that all of {uniforms, picks} have same rows}}
+  %r = exec.sample_residual %x by %u : (tensor<4x16xf32>, tensor<3xf32>) -> tensor<4xi32>
 }
 
 // -----
 
-// pick_residual_c2
+// sample_residual_c2
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
   %u = exec.input "u" : tensor<4xf32>
-  // expected-error @+1 {{'exec.pick_residual' op failed to verify that p to be no view}}
-  %r = exec.pick_residual %v by %u : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4xi32>
+  // expected-error @+1 {{'exec.sample_residual' op failed to verify that p to be no view}}
+  %r = exec.sample_residual %v by %u : (tensor<4x8xf32>, tensor<4xf32>) -> tensor<4xi32>
 }
 
 // -----
 
-// pick_residual_c3
+// sample_residual_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
-  %r = exec.pick_residual %x by %u : (tensor<4x16xf32>, tensor<2xf32>) -> tensor<2xi32>
+  // expected-error @+1 {{'exec.sample_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<2xf32>'}}
+  %r = exec.sample_residual %x by %u : (tensor<4x16xf32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // -----
 
-// pick_residual_c3
+// sample_residual_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<2xi32>
   %t = exec.input "t" : tensor<3xi32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
-  %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  // expected-error @+1 {{'exec.sample_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<3xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  %r = exec.sample_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // -----
 
-// pick_residual_c3
+// sample_residual_c3
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %s = exec.input "s" : tensor<2xi32>
   %t = exec.input "t" : tensor<0xi32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<0xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
-  %r = exec.pick_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<0xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  // expected-error @+1 {{'exec.sample_residual' op expected a fixed number of rows of 16 columns for each of 2 picks, got 'tensor<4x16xf32>', 'tensor<0xi32>', 'tensor<2xi32>', 'tensor<2xf32>'}}
+  %r = exec.sample_residual %x[%t] at %s by %u : (tensor<4x16xf32>, tensor<0xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // -----
 
-// pick_residual_c4
+// sample_residual_c4
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %t = exec.input "t" : tensor<2xi32>
   %u = exec.input "u" : tensor<2xf32>
-  // expected-error @+1 {{'exec.pick_residual' op expected places with a row for each pick, got none}}
-  %r = exec.pick_residual %x[%t] by %u : (tensor<4x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  // expected-error @+1 {{'exec.sample_residual' op expected places with a row for each pick, got none}}
+  %r = exec.sample_residual %x[%t] by %u : (tensor<4x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // -----

@@ -904,7 +904,7 @@ exec.program @p function {
 exec.kernel @c #exec.control<reads = 2, updates = 0, outputs = 1> {
 ^bb0(%i: index, %s: memref<?xi32>, %x: memref<?xi32>, %y: memref<?xi32>):
   %other = arith.constant 1 : index
-  %near = exec.nearest_task %other : index
+  %near = exec.clamp_task %other : index
   %v = memref.load %x[%near] : memref<?xi32>
   memref.store %v, %y[%i] : memref<?xi32>
 }
@@ -916,11 +916,11 @@ exec.program @p function {
 
 // -----
 
-// nearest_task_c1
+// clamp_task_c1
 exec.program @p function {
   %i = arith.constant 1 : index
-  // expected-error @+1 {{'exec.nearest_task' op expected in the body of a kernel, got one in a program}}
-  %near = exec.nearest_task %i : index
+  // expected-error @+1 {{'exec.clamp_task' op expected in the body of a kernel, got one in a program}}
+  %near = exec.clamp_task %i : index
 }
 
 // -----

@@ -18,14 +18,14 @@ exec.program @p function {
   %3, %4 = exec.top_k %x : (tensor<6x64xf32>) -> (tensor<6x8xi32>, tensor<6x8xf32>)
   // CHECK: %[[P:.*]] = exec.probabilities %{{.*}} of %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<6x64xf32>
   %p = exec.probabilities %x of %s by %w : (tensor<6x64xf32>, tensor<2xi32>, tensor<2x8xi32>) -> tensor<6x64xf32>
-  // CHECK: exec.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
-  %5 = exec.pick_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  // CHECK: exec.sample_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %5 = exec.sample_residual %p less %q at %s by %u : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   %places = exec.input "places" : tensor<4xi32>
   %of = exec.input "of" : tensor<4x2xi32>
   // CHECK: exec.gather_columns %{{.*}}[%{{.*}}], %{{.*}} : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x2xi32>) -> tensor<4x2xf32>
   %7 = exec.gather_columns %x[%places], %of : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x2xi32>) -> tensor<4x2xf32>
-  // CHECK: exec.pick_residual %[[P]][%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
-  %6 = exec.pick_residual %p[%places] less %q at %s by %u : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  // CHECK: exec.sample_residual %[[P]][%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+  %6 = exec.sample_residual %p[%places] less %q at %s by %u : (tensor<6x64xf32>, tensor<4xi32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
 }
 
 // CHECK-LABEL: exec.program @keys

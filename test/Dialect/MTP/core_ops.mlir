@@ -28,14 +28,14 @@ mtp.round @core {
     %last = arith.index_cast %k : index to i32
     mtp.yield %g, %last : tensor<3xi32>, i32
   } : (tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?xi32>)
-  // CHECK: %[[TOKENS:.*]] = mtp.regroup %[[MADE]]#0 : tensor<?x3xi32> -> tensor<?xi32>
-  %tokens = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
-  // CHECK: mtp.regroup %[[TOKENS]] : tensor<?xi32> -> tensor<?x3xi32>
-  %again = mtp.regroup %tokens : tensor<?xi32> -> tensor<?x3xi32>
+  // CHECK: %[[TOKENS:.*]] = mtp.reshape %[[MADE]]#0 : tensor<?x3xi32> -> tensor<?xi32>
+  %tokens = mtp.reshape %grid : tensor<?x3xi32> -> tensor<?xi32>
+  // CHECK: mtp.reshape %[[TOKENS]] : tensor<?xi32> -> tensor<?x3xi32>
+  %again = mtp.reshape %tokens : tensor<?xi32> -> tensor<?x3xi32>
   %table = mtp.weight "table" : tensor<16x8xf32>
   %columns = mtp.embed %tokens, %table : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  // CHECK: mtp.regroup %{{.*}} : tensor<?x8xf32> -> tensor<?x3x8xf32>
-  %own = mtp.regroup %columns : tensor<?x8xf32> -> tensor<?x3x8xf32>
+  // CHECK: mtp.reshape %{{.*}} : tensor<?x8xf32> -> tensor<?x3x8xf32>
+  %own = mtp.reshape %columns : tensor<?x8xf32> -> tensor<?x3x8xf32>
   // CHECK: %[[H:.*]] = mtp.read_state @hidden of %[[SLOTS]] rows 3 : tensor<?xi32> -> tensor<?x8xf32>
   %h = mtp.read_state @hidden of %slots rows 3 : tensor<?xi32> -> tensor<?x8xf32>
   // CHECK: mtp.read_state @hidden of %[[SLOTS]] rows %{{.*}} : tensor<?xi32> -> tensor<?x8xf32>
@@ -60,8 +60,8 @@ mtp.round @core {
     %one = arith.constant dense<1> : tensor<3xi64>
     mtp.yield %one : tensor<3xi64>
   } : (tensor<?xi32>) -> tensor<?x3xi64>
-  // CHECK: %[[MASKS:.*]] = mtp.regroup %[[BITS]] : tensor<?x3xi64> -> tensor<?xi64>
-  %masks = mtp.regroup %bits : tensor<?x3xi64> -> tensor<?xi64>
+  // CHECK: %[[MASKS:.*]] = mtp.reshape %[[BITS]] : tensor<?x3xi64> -> tensor<?xi64>
+  %masks = mtp.reshape %bits : tensor<?x3xi64> -> tensor<?xi64>
   // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] : tensor<?xi32>, tensor<?xi64>
   %tree = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks : tensor<?xi32>, tensor<?xi64>
   // CHECK: %{{.*}}, %[[PACKED:.*]], %[[PLACES:.*]] = mtp.pack %{{.*}}, %[[TOKENS]] : tensor<?xi32>
@@ -78,8 +78,8 @@ mtp.round @core {
   %unpacked_h = mtp.unpack %h, %places : tensor<?x8xf32>, tensor<?xi32> -> tensor<?x8xf32>
   // CHECK: mtp.make_tree_rows %[[TOKENS]], %[[TOKENS]] from %[[TOKENS]] at %[[TOKENS]] seeing %[[MASKS]] refreshed : tensor<?xi32>, tensor<?xi64>
   %level = mtp.make_tree_rows %tokens, %tokens from %tokens at %tokens seeing %masks refreshed : tensor<?xi32>, tensor<?xi64>
-  // CHECK: mtp.exclude %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
-  %rest = mtp.exclude %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
+  // CHECK: mtp.mask_tokens %[[H]], %[[TOKENS]] : tensor<?x8xf32>, tensor<?xi32>
+  %rest = mtp.mask_tokens %h, %tokens : tensor<?x8xf32>, tensor<?xi32>
   // CHECK: mtp.await_host %[[GRID:.*]] : tensor<?x3xi32>
   mtp.await_host %grid : tensor<?x3xi32>
   // CHECK: mtp.output "logits" %[[H]] : tensor<?x8xf32>

@@ -151,8 +151,8 @@ mtp.round @tree k 2 {
 func.func @picks(%x: tensor<?x4xf32>, %rows: !mtp.rows) -> tensor<?xi32> {
   // CHECK: mtp.argmax %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
   %a = mtp.argmax %x tokens @few : tensor<?x4xf32> -> tensor<?xi32>
-  // CHECK: mtp.exclude %{{.*}}, %{{.*}} tokens @few : tensor<?x4xf32>, tensor<?xi32>
-  %y = mtp.exclude %x, %a tokens @few : tensor<?x4xf32>, tensor<?xi32>
+  // CHECK: mtp.mask_tokens %{{.*}}, %{{.*}} tokens @few : tensor<?x4xf32>, tensor<?xi32>
+  %y = mtp.mask_tokens %x, %a tokens @few : tensor<?x4xf32>, tensor<?xi32>
   // CHECK: mtp.sample %{{.*}}, %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
   %s = mtp.sample %y, %rows tokens @few : tensor<?x4xf32> -> tensor<?xi32>
   return %s : tensor<?xi32>
@@ -176,7 +176,7 @@ mtp.round @core {
         : (tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>, !mtp.rows, !mtp.rows) -> (tensor<?xi32>, !mtp.rows, tensor<?x8xf32>, tensor<?xi32>, tensor<?xi32>)
     // CHECK: mtp.module_rows %{{.*}} module 3{{$}}
     %moved = mtp.module_rows %rows module 3
-    %grid = mtp.regroup %anchor : tensor<?xi32> -> tensor<?x?xi32>
+    %grid = mtp.reshape %anchor : tensor<?xi32> -> tensor<?x?xi32>
     // CHECK: mtp.yield %{{.*}} : tensor<?x?xi32>
     mtp.yield %grid : tensor<?x?xi32>
   // CHECK: } : tensor<?x?xi32>

@@ -561,7 +561,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @length, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
@@ -582,7 +582,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @accepted, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
@@ -603,7 +603,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @out_count, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
@@ -624,7 +624,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @window, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
@@ -645,7 +645,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     // expected-error @+1 {{'mtp.store' op expected a state that the program writes, got @out_tokens, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
@@ -666,7 +666,7 @@ mtp.prefill @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     %k = mtp.k
@@ -701,7 +701,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   mtp.per_slot %slots {
   ^bb0(%i: index, %s: i32):
     func.call @outer(%s) : (i32) -> ()
@@ -864,7 +864,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   // expected-note @+1 {{the commit is here}}
   mtp.commit %slots, %p, %h : tensor<?xi32>, tensor<?x?xi32>, tensor<?x8xf32>
 }

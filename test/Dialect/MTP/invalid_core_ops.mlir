@@ -16,17 +16,17 @@ func.func @prompt_rows_c1() {
 
 // -----
 
-func.func @regroup_c1(%x: tensor<?x2xi32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x2xi32>' and 'tensor<?x3xi32>'}}
-  %0 = mtp.regroup %x : tensor<?x2xi32> -> tensor<?x3xi32>
+func.func @reshape_c1(%x: tensor<?x2xi32>) {
+  // expected-error @+1 {{'mtp.reshape' op expected rows on one side and the same in groups on the other, got 'tensor<?x2xi32>' and 'tensor<?x3xi32>'}}
+  %0 = mtp.reshape %x : tensor<?x2xi32> -> tensor<?x3xi32>
   return
 }
 
 // -----
 
-func.func @regroup_c2(%x: tensor<2x3xi32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected equal numbers of elements, got 'tensor<2x3xi32>' and 'tensor<5xi32>'}}
-  %0 = mtp.regroup %x : tensor<2x3xi32> -> tensor<5xi32>
+func.func @reshape_c2(%x: tensor<2x3xi32>) {
+  // expected-error @+1 {{'mtp.reshape' op expected equal numbers of elements, got 'tensor<2x3xi32>' and 'tensor<5xi32>'}}
+  %0 = mtp.reshape %x : tensor<2x3xi32> -> tensor<5xi32>
   return
 }
 
@@ -248,9 +248,9 @@ func.func @make_tree_rows_c1(%x: tensor<6xi32>, %m: tensor<3xi64>) {
 
 // -----
 
-func.func @exclude_c1(%l: tensor<4x16xf32>, %t: tensor<3xi32>) {
-  // expected-error @+1 {{'mtp.exclude' op expected the tokens with the rows of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
-  %0 = mtp.exclude %l, %t : tensor<4x16xf32>, tensor<3xi32>
+func.func @mask_tokens_c1(%l: tensor<4x16xf32>, %t: tensor<3xi32>) {
+  // expected-error @+1 {{'mtp.mask_tokens' op expected the tokens with the rows of 'tensor<4x16xf32>', got 'tensor<3xi32>'}}
+  %0 = mtp.mask_tokens %l, %t : tensor<4x16xf32>, tensor<3xi32>
   return
 }
 
@@ -322,19 +322,19 @@ mtp.prefill @a {
 
 // -----
 
-// regroup_c1
-func.func @regroup_c1_columns(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?x2x4xf32>'}}
-  %0 = mtp.regroup %x : tensor<?x8xf32> -> tensor<?x2x4xf32>
+// reshape_c1
+func.func @reshape_c1_columns(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.reshape' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?x2x4xf32>'}}
+  %0 = mtp.reshape %x : tensor<?x8xf32> -> tensor<?x2x4xf32>
   return
 }
 
 // -----
 
-// regroup_c1
-func.func @regroup_c1_type(%x: tensor<?x8xf32>) {
-  // expected-error @+1 {{'mtp.regroup' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?xi32>'}}
-  %0 = mtp.regroup %x : tensor<?x8xf32> -> tensor<?xi32>
+// reshape_c1
+func.func @reshape_c1_type(%x: tensor<?x8xf32>) {
+  // expected-error @+1 {{'mtp.reshape' op expected rows on one side and the same in groups on the other, got 'tensor<?x8xf32>' and 'tensor<?xi32>'}}
+  %0 = mtp.reshape %x : tensor<?x8xf32> -> tensor<?xi32>
   return
 }
 
@@ -374,7 +374,7 @@ mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
   %w = mtp.weight "w" : tensor<16x8xf32>
   %h = mtp.embed %slots, %w : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
-  %p = mtp.regroup %slots : tensor<?xi32> -> tensor<?x?xi32>
+  %p = mtp.reshape %slots : tensor<?xi32> -> tensor<?x?xi32>
   // expected-error @+1 {{'mtp.write_state' op expected a state that the program writes, got @hidden, which mtp.commit alone writes where it stands; keep what the method needs in a state of another name}}
   mtp.write_state %h, @hidden of %slots : tensor<?x8xf32>, tensor<?xi32>
   // expected-note @+1 {{the commit is here}}

@@ -401,9 +401,9 @@ func.func @argmax_c1(%x: tensor<4x8xf32>) {
 
 // -----
 
-func.func @take_rows_c1(%x: tensor<8x16xf32>, %i: tensor<4xi32>) {
-  // expected-error @+1 {{'mtp.take_rows' op expected a result with the rows of 'tensor<4xi32>', got 'tensor<8x16xf32>'}}
-  %0 = mtp.take_rows %x, %i : tensor<8x16xf32>, tensor<4xi32> -> tensor<8x16xf32>
+func.func @gather_rows_c1(%x: tensor<8x16xf32>, %i: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.gather_rows' op expected a result with the rows of 'tensor<4xi32>', got 'tensor<8x16xf32>'}}
+  %0 = mtp.gather_rows %x, %i : tensor<8x16xf32>, tensor<4xi32> -> tensor<8x16xf32>
   return
 }
 
@@ -454,11 +454,11 @@ func.func @sample_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
 
 // -----
 
-// exclude_c2
+// mask_tokens_c2
 mtp.vocabulary @few dense<[1, 2, 7]> : tensor<3xi32>
-func.func @exclude_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
-  // expected-error @+1 {{'mtp.exclude' op expected a token of @few for each of 8 columns, got 3}}
-  %0 = mtp.exclude %x, %t tokens @few : tensor<4x8xf32>, tensor<4xi32>
+func.func @mask_tokens_c2(%x: tensor<4x8xf32>, %rows: !mtp.rows, %t: tensor<4xi32>) {
+  // expected-error @+1 {{'mtp.mask_tokens' op expected a token of @few for each of 8 columns, got 3}}
+  %0 = mtp.mask_tokens %x, %t tokens @few : tensor<4x8xf32>, tensor<4xi32>
   return
 }
 

@@ -580,7 +580,7 @@ mtp.round @r k 1 nodes 9 {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.round @r {
   %slots = mtp.slots : tensor<?xi32>
-  %none = mtp.regroup %slots : tensor<?xi32> -> tensor<?x1xi32>
+  %none = mtp.reshape %slots : tensor<?xi32> -> tensor<?x1xi32>
   mtp.await_host %none : tensor<?x1xi32>
   // expected-error @+1 {{'mtp.draft_chain' op expected in front of mtp.await_host}}
   %drafts = mtp.draft_chain {
@@ -608,8 +608,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 mtp.round @r {
   %three = mtp.slots : tensor<3xi32>
   %two = mtp.slots : tensor<2xi32>
-  %drafts = mtp.regroup %three : tensor<3xi32> -> tensor<3x1xi32>
-  %parents = mtp.regroup %two : tensor<2xi32> -> tensor<2x1xi32>
+  %drafts = mtp.reshape %three : tensor<3xi32> -> tensor<3x1xi32>
+  %parents = mtp.reshape %two : tensor<2xi32> -> tensor<2x1xi32>
   // expected-error @+1 {{'mtp.await_host' op expected parents with the rows of 'tensor<3x1xi32>', got 'tensor<2x1xi32>'}}
   mtp.await_host %drafts parents %parents : tensor<3x1xi32>, tensor<2x1xi32>
 }

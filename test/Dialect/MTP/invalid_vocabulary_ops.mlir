@@ -124,49 +124,49 @@ func.func @probabilities_c2(%x: tensor<5x16xf32>, %s: tensor<2xi32>) {
 
 // -----
 
-func.func @pick_residual_c1(%p: tensor<2x16xf32>, %q: tensor<2x8xf32>, %u: tensor<2xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected width 16 of q, got 'tensor<2x8xf32>'}}
-  %0 = mtp.pick_residual %p less %q by %u : (tensor<2x16xf32>, tensor<2x8xf32>, tensor<2xf32>) -> tensor<2xi32>
+func.func @sample_residual_c1(%p: tensor<2x16xf32>, %q: tensor<2x8xf32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected width 16 of q, got 'tensor<2x8xf32>'}}
+  %0 = mtp.sample_residual %p less %q by %u : (tensor<2x16xf32>, tensor<2x8xf32>, tensor<2xf32>) -> tensor<2xi32>
   return
 }
 
 // -----
 
-func.func @pick_residual_c2(%p: tensor<2x16xf32>, %at: tensor<2xi32>, %u: tensor<2xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected groups with a row for each slot, got 'tensor<2x16xf32>'}}
-  %0 = mtp.pick_residual %p at %at by %u : (tensor<2x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+func.func @sample_residual_c2(%p: tensor<2x16xf32>, %at: tensor<2xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected groups with a row for each slot, got 'tensor<2x16xf32>'}}
+  %0 = mtp.sample_residual %p at %at by %u : (tensor<2x16xf32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   return
 }
 
 // -----
 
-func.func @pick_residual_c2_places(%p: tensor<2x3x16xf32>, %at: tensor<2xi32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<2x3x16xf32>'}}
-  %0 = mtp.pick_residual %p[%places] at %at by %u : (tensor<2x3x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+func.func @sample_residual_c2_places(%p: tensor<2x3x16xf32>, %at: tensor<2xi32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<2x3x16xf32>'}}
+  %0 = mtp.sample_residual %p[%places] at %at by %u : (tensor<2x3x16xf32>, tensor<2x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   return
 }
 
 // -----
 
-func.func @pick_residual_c2_without(%p: tensor<6x16xf32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<6x16xf32>'}}
-  %0 = mtp.pick_residual %p[%places] by %u : (tensor<6x16xf32>, tensor<2x3xi32>, tensor<2xf32>) -> tensor<2xi32>
+func.func @sample_residual_c2_without(%p: tensor<6x16xf32>, %places: tensor<2x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected packed rows, and a row for each slot, with places, got 'tensor<6x16xf32>'}}
+  %0 = mtp.sample_residual %p[%places] by %u : (tensor<6x16xf32>, tensor<2x3xi32>, tensor<2xf32>) -> tensor<2xi32>
   return
 }
 
 // -----
 
-func.func @pick_residual_c3_places(%p: tensor<6x16xf32>, %at: tensor<2xi32>, %places: tensor<3x3xi32>, %u: tensor<2xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3x3xi32>'}}
-  %0 = mtp.pick_residual %p[%places] at %at by %u : (tensor<6x16xf32>, tensor<3x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
+func.func @sample_residual_c3_places(%p: tensor<6x16xf32>, %at: tensor<2xi32>, %places: tensor<3x3xi32>, %u: tensor<2xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3x3xi32>'}}
+  %0 = mtp.sample_residual %p[%places] at %at by %u : (tensor<6x16xf32>, tensor<3x3xi32>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   return
 }
 
 // -----
 
-func.func @pick_residual_c3(%p: tensor<2x16xf32>, %u: tensor<3xf32>) {
-  // expected-error @+1 {{'mtp.pick_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3xf32>'}}
-  %0 = mtp.pick_residual %p by %u : (tensor<2x16xf32>, tensor<3xf32>) -> tensor<2xi32>
+func.func @sample_residual_c3(%p: tensor<2x16xf32>, %u: tensor<3xf32>) {
+  // expected-error @+1 {{'mtp.sample_residual' op expected all operands with the rows of 'tensor<2xi32>', got 'tensor<3xf32>'}}
+  %0 = mtp.sample_residual %p by %u : (tensor<2x16xf32>, tensor<3xf32>) -> tensor<2xi32>
   return
 }
 

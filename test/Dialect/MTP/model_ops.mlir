@@ -64,8 +64,8 @@ func.func private @rows_one_by_one(%tokens: tensor<?xi32>, %rows: !mtp.rows,
   %su = mtp.silu %u : tensor<?x256xf32>
   // CHECK: mtp.argmax %{{.*}} : tensor<?x256xf32> -> tensor<?xi32>
   %i = mtp.argmax %u : tensor<?x256xf32> -> tensor<?xi32>
-  // CHECK: mtp.take_rows %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<?xi32> -> tensor<?x256xf32>
-  %t = mtp.take_rows %u, %i : tensor<?x256xf32>, tensor<?xi32> -> tensor<?x256xf32>
+  // CHECK: mtp.gather_rows %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<?xi32> -> tensor<?x256xf32>
+  %t = mtp.gather_rows %u, %i : tensor<?x256xf32>, tensor<?xi32> -> tensor<?x256xf32>
   // CHECK: mtp.sample %{{.*}}, %{{.*}} : tensor<?x256xf32> -> tensor<?xi32>
   %p = mtp.sample %t, %rows : tensor<?x256xf32> -> tensor<?xi32>
   return %p : tensor<?xi32>

@@ -23,9 +23,9 @@ func.func private @any(%t: tensor<?xi32>, %x: tensor<?x?xf32>, %table: tensor<?x
   %at = mtp.attention %q, %q, %q, %rows heads 1 kv_heads 1 scale 1.0
         : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
   %p = mtp.sample %at, %rows : tensor<?x?xf32> -> tensor<?xi32>
-  %o = mtp.exclude %at, %p : tensor<?x?xf32>, tensor<?xi32>
+  %o = mtp.mask_tokens %at, %p : tensor<?x?xf32>, tensor<?xi32>
   %i = mtp.argmax %o : tensor<?x?xf32> -> tensor<?xi32>
-  %tr = mtp.take_rows %o, %i : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %tr = mtp.gather_rows %o, %i : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   %cr = mtp.concat_rows %tr rows 1, %tr rows 1 : tensor<?x?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
   %best, %logs = mtp.top_k %cr k 4 : tensor<?x?xf32> -> tensor<?x4xi32>, tensor<?x4xf32>
   // CHECK: mtp.log_sum_exp {{.*}} : tensor<?x?xf32> -> tensor<?x1xf32>

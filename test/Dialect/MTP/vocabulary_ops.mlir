@@ -19,10 +19,10 @@ func.func @rows(%x: tensor<?x16xf32>, %t: tensor<?xi32>, %u: tensor<?xf32>, %s: 
   %3 = mtp.gather %x[%b] : tensor<?x16xf32>, tensor<?x3xi32> -> tensor<?x3xf32>
   // CHECK: %[[P:.*]] = mtp.probabilities %{{.*}} of %{{.*}} : tensor<?x16xf32>, tensor<?xi32>
   %p = mtp.probabilities %x of %s : tensor<?x16xf32>, tensor<?xi32>
-  // CHECK: mtp.pick_residual %[[P]] by %{{.*}} : (tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
-  %4 = mtp.pick_residual %p by %u : (tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
-  // CHECK: mtp.pick_residual %[[P]] less %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
-  %5 = mtp.pick_residual %p less %x by %u : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
+  // CHECK: mtp.sample_residual %[[P]] by %{{.*}} : (tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
+  %4 = mtp.sample_residual %p by %u : (tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
+  // CHECK: mtp.sample_residual %[[P]] less %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
+  %5 = mtp.sample_residual %p less %x by %u : (tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xf32>) -> tensor<?xi32>
   return
 }
 
@@ -36,17 +36,17 @@ func.func @groups(%x: tensor<?x3x16xf32>, %q: tensor<?x2x16xf32>, %t: tensor<?x3
   %b, %l = mtp.top_k %x k 2 : tensor<?x3x16xf32> -> tensor<?x3x2xi32>, tensor<?x3x2xf32>
   // CHECK: %[[P:.*]] = mtp.probabilities %{{.*}} of %{{.*}} : tensor<?x3x16xf32>, tensor<?xi32>
   %p = mtp.probabilities %x of %s : tensor<?x3x16xf32>, tensor<?xi32>
-  // CHECK: mtp.pick_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
-  %2 = mtp.pick_residual %p less %q at %s by %u : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
-  %rows = mtp.regroup %p : tensor<?x3x16xf32> -> tensor<?x16xf32>
-  // CHECK: mtp.pick_residual %{{.*}}[%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
-  %3 = mtp.pick_residual %rows[%t] less %q at %s by %u : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  // CHECK: mtp.sample_residual %[[P]] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %2 = mtp.sample_residual %p less %q at %s by %u : (tensor<?x3x16xf32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %rows = mtp.reshape %p : tensor<?x3x16xf32> -> tensor<?x16xf32>
+  // CHECK: mtp.sample_residual %{{.*}}[%{{.*}}] less %{{.*}} at %{{.*}} by %{{.*}} : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+  %3 = mtp.sample_residual %rows[%t] less %q at %s by %u : (tensor<?x16xf32>, tensor<?x3xi32>, tensor<?x2x16xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
   // CHECK: mtp.gather %{{.*}}[%{{.*}}] at %{{.*}} : tensor<?x16xf32>, tensor<?x3xi32>, tensor<?xi32> -> tensor<?x3xf32>
   %own = mtp.gather %rows[%t] at %s : tensor<?x16xf32>, tensor<?x3xi32>, tensor<?xi32> -> tensor<?x3xf32>
-  // CHECK: mtp.regroup %{{.*}} : tensor<?x3xf32> -> tensor<?x1xf32>
-  %column = mtp.regroup %0 : tensor<?x3xf32> -> tensor<?x1xf32>
-  // CHECK: mtp.regroup %{{.*}} : tensor<?x3x2xi32> -> tensor<?x2xi32>
-  %columns = mtp.regroup %b : tensor<?x3x2xi32> -> tensor<?x2xi32>
+  // CHECK: mtp.reshape %{{.*}} : tensor<?x3xf32> -> tensor<?x1xf32>
+  %column = mtp.reshape %0 : tensor<?x3xf32> -> tensor<?x1xf32>
+  // CHECK: mtp.reshape %{{.*}} : tensor<?x3x2xi32> -> tensor<?x2xi32>
+  %columns = mtp.reshape %b : tensor<?x3x2xi32> -> tensor<?x2xi32>
   return
 }
 

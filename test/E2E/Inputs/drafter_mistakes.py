@@ -109,7 +109,7 @@ DRAFTERS = [
 EXPAND = ("instantiate-rounds expand-refresh expand-draft-chain expand-draft-tree "
           "expand-draft-heads expand-verify expand-accept expand-commit").split()
 LOWER = ("repeat-rounds expand-tree-rows expand-uniform expand-anchored place-drafters "
-         "fuse-per-slot check-upkeep mix-prompts specialize-shapes sink-unpack "
+         "fuse-per-slot lint-states merge-prefill specialize-shapes sink-unpack "
          "outline-control sink-row-selection place-cache-writes convert-to-exec").split()
 
 

@@ -50,7 +50,7 @@ inline void expectLikeApart(const Outcome &outcome, const Outcome &expected,
   expectSame(outcome, expected, mixed);
   // Drafters have read the prompts as in separate passes.
   EXPECT_EQ(outcome.statistics.accepted, expected.statistics.accepted);
-  EXPECT_EQ(expected.statistics.besideTokens, 0u);
+  EXPECT_EQ(expected.statistics.mixedTokens, 0u);
   EXPECT_EQ(outcome.statistics.prefillTokens,
             expected.statistics.prefillTokens);
 }

@@ -134,7 +134,7 @@ MTP_API cuGraphInstantiate(CUgraphExec *result, CUgraph handle,
   return CUDA_SUCCESS;
 }
 
-static GraphExec *liveExec(const char *name, CUgraphExec handle) {
+static GraphExec *activeExec(const char *name, CUgraphExec handle) {
   GraphExec *exec = execs().find(handle);
   if (exec && exec->device != simulator().memory.device())
     exec = nullptr;
@@ -148,7 +148,7 @@ MTP_API cuGraphExecDestroy(CUgraphExec handle) {
   Entry entry("cuGraphExecDestroy");
   if (entry.refused())
     return entry.result();
-  GraphExec *exec = liveExec("cuGraphExecDestroy", handle);
+  GraphExec *exec = activeExec("cuGraphExecDestroy", handle);
   if (!exec)
     return CUDA_ERROR_INVALID_HANDLE;
   // Graphs keep their addresses when they are destroyed.
@@ -175,7 +175,7 @@ MTP_API cuGraphUpload(CUgraphExec handle, CUstream streamHandle) {
   Entry entry("cuGraphUpload");
   if (entry.refusedOrFull())
     return entry.result();
-  GraphExec *exec = liveExec("cuGraphUpload", handle);
+  GraphExec *exec = activeExec("cuGraphUpload", handle);
   if (!exec)
     return CUDA_ERROR_INVALID_HANDLE;
   return findStream(streamHandle)
@@ -188,7 +188,7 @@ MTP_API cuGraphLaunch(CUgraphExec handle, CUstream streamHandle) {
   Entry entry("cuGraphLaunch");
   if (entry.refusedOrFull())
     return entry.result();
-  GraphExec *exec = liveExec("cuGraphLaunch", handle);
+  GraphExec *exec = activeExec("cuGraphLaunch", handle);
   if (!exec)
     return CUDA_ERROR_INVALID_HANDLE;
   Stream *stream = findStream(streamHandle);
@@ -207,7 +207,7 @@ MTP_API cuGraphExecKernelNodeSetParams(CUgraphExec handle, CUgraphNode node,
   Entry entry("cuGraphExecKernelNodeSetParams");
   if (entry.refused())
     return entry.result();
-  GraphExec *exec = liveExec("cuGraphExecKernelNodeSetParams", handle);
+  GraphExec *exec = activeExec("cuGraphExecKernelNodeSetParams", handle);
   if (!exec)
     return CUDA_ERROR_INVALID_HANDLE;
   CUDA_KERNEL_NODE_PARAMS_v3 params = {};
@@ -251,7 +251,7 @@ MTP_API cuGraphExecUpdate(CUgraphExec handle, CUgraph graphHandle,
   Entry entry("cuGraphExecUpdate");
   if (entry.refused())
     return entry.result();
-  GraphExec *exec = liveExec("cuGraphExecUpdate", handle);
+  GraphExec *exec = activeExec("cuGraphExecUpdate", handle);
   Graph *graph = graphs().find(graphHandle);
   if (!exec || !graph)
     return exec ? noGraph("cuGraphExecUpdate") : CUDA_ERROR_INVALID_HANDLE;

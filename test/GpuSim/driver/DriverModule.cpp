@@ -79,7 +79,7 @@ MTP_API cuModuleGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUmodule handle,
   return CUDA_SUCCESS;
 }
 
-static Function *liveFunction(const char *name, CUfunction handle) {
+static Function *activeFunction(const char *name, CUfunction handle) {
   Function *function = findFunction(handle);
   if (!function)
     refuse(CUDA_ERROR_INVALID_HANDLE, "%s: expected a live function", name);
@@ -91,7 +91,7 @@ MTP_API cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
   Entry entry("cuFuncSetAttribute");
   if (entry.refused())
     return entry.result();
-  Function *function = liveFunction("cuFuncSetAttribute", handle);
+  Function *function = activeFunction("cuFuncSetAttribute", handle);
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
   if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT &&
@@ -117,7 +117,7 @@ MTP_API cuFuncGetAttribute(int *value, CUfunction_attribute attribute,
   Entry entry("cuFuncGetAttribute");
   if (entry.refused())
     return entry.result();
-  Function *function = liveFunction("cuFuncGetAttribute", handle);
+  Function *function = activeFunction("cuFuncGetAttribute", handle);
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
   switch (attribute) {
@@ -145,7 +145,7 @@ MTP_API cuFuncGetParamInfo(CUfunction handle, size_t index, size_t *offset,
   Entry entry("cuFuncGetParamInfo");
   if (entry.refused())
     return entry.result();
-  Function *function = liveFunction("cuFuncGetParamInfo", handle);
+  Function *function = activeFunction("cuFuncGetParamInfo", handle);
   if (!function)
     return CUDA_ERROR_INVALID_HANDLE;
   const ImageKernel &kernel = *function->kernel;
@@ -172,7 +172,7 @@ MTP_API cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
   Entry entry("cuLaunchKernel");
   if (entry.refusedOrFull())
     return entry.result();
-  Function *function = liveFunction("cuLaunchKernel", handle);
+  Function *function = activeFunction("cuLaunchKernel", handle);
   Stream *stream = findStream(streamHandle);
   if (!function || !stream)
     return function ? refuse(CUDA_ERROR_INVALID_HANDLE,

@@ -62,7 +62,7 @@ TEST(Artifact, ChecksCommands) {
       "append, got 5 and 4");
 }
 
-TEST(Artifact, ChecksWhereRowsThatLiveAreCounted) {
+TEST(Artifact, ChecksWhereActiveRowsAreCounted) {
   using S = schema::Space;
   using Term = schema::Term;
   auto with = [](Binding live, std::vector<Term> terms = {}) {

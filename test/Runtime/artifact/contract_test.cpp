@@ -107,7 +107,7 @@ TEST(Contract, HoldsParams) {
       "embed_0_0 takes 1 to 1073741824, got -8");
 }
 
-TEST(Contract, HoldsThePlaceOfRowsThatLive) {
+TEST(Contract, HoldsThePlaceOfActiveRows) {
   auto with = [](int32_t live) {
     return messageWith([&](Golden &g) { g.command("embed").live = live; });
   };

@@ -679,16 +679,17 @@ TEST(Plan, AGpuStartsEveryKernel) {
   EXPECT_EQ(messageFor([](auto &a) { a.kernels[1].launch = {32, 0}; }),
             kernel + "expected no launch in a plan for a CPU");
   // A command with a number of active rows needs a kernel that takes it.
-  for (bool takesLive : {false, true})
+  for (bool takesActive : {false, true})
     EXPECT_EQ(gpuMessageFor([&](auto &a) {
                 ArtifactBuilder::Command &append = command(a, kLarge, "append");
                 append.live = Binding(schema::Space::Arena, 0, 0, 4);
-                a.kernels[append.kernel].launch->takesLive = takesLive;
+                a.kernels[append.kernel].launch->takesActive = takesActive;
               }),
-              takesLive ? ""
-                        : "plans[0].programs[3].commands[1]: live: expected a "
-                          "kernel that takes how many rows live "
-                          "(launch.takes_live), got one that computes all");
+              takesActive
+                  ? ""
+                  : "plans[0].programs[3].commands[1]: live: expected a "
+                    "kernel that takes how many rows live "
+                    "(launch.takes_live), got one that computes all");
   for (int32_t image : {-1, 1})
     EXPECT_EQ(gpuMessageFor([&](auto &a) { a.deviceLoop = image; }),
               "plans[0]: device_loop: expected one of 1 images, got " +

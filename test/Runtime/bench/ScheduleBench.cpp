@@ -10,7 +10,7 @@
 //              time until its first token, and the time until all end.
 //
 //   mtp_schedule_bench [--threads=N] ARTIFACT [max-tokens
-//   [prompt-milliseconds]]
+//   [prefill-budget-ms]]
 //
 // The fastest of a few turns counts. The artifact needs 9 slots and a context
 // of 400 + `max-tokens` tokens.
@@ -120,7 +120,7 @@ static void measureArrivals(Bench &bench, uint32_t maxTokens) {
               alone * 1e3, behind * 1e3, behind / alone, total * 1e3);
 }
 
-static void measureBeside(Bench &bench, uint32_t running, uint32_t tokens) {
+static void measureMixed(Bench &bench, uint32_t running, uint32_t tokens) {
   double longest = 1e9, first = 1e9, total = 1e9, round = 1e9;
   for (int turn = 0; turn < kTurns; ++turn) {
     double all = 0, most;
@@ -212,7 +212,7 @@ int main(int argc, char **argv) {
   }
   if (argc < 2)
     return std::fprintf(stderr, "usage: mtp_schedule_bench [--threads=N] "
-                                "ARTIFACT [max-tokens [prompt-milliseconds]]\n"
+                                "ARTIFACT [max-tokens [prefill-budget-ms]]\n"
                                 "       mtp_schedule_bench [--threads=N] "
                                 "ARTIFACT steps TOKENS STEP-MILLISECONDS..\n"),
            2;
@@ -226,6 +226,6 @@ int main(int argc, char **argv) {
   for (uint32_t running : {1u, 4u})
     for (uint32_t tokens : {400u, 1900u})
       if (tokens + 4 <= model->envelope()->maxContext)
-        measureBeside(bench, running, tokens);
+        measureMixed(bench, running, tokens);
   return 0;
 }

@@ -141,7 +141,7 @@ static void markRows(void *const *buffers, const int64_t *params, int64_t begin,
     static_cast<int64_t *>(buffers[0])[row] += 100 * params[0] + params[1];
 }
 
-TEST(WorkerPool, RowsThatLiveAreDivided) {
+TEST(WorkerPool, ActiveRowsAreDivided) {
   const int64_t params[] = {7, 9};
   for (uint32_t workers : {1u, 2u, 3u, 7u}) {
     auto pool = WorkerPool::create(workers, false);
@@ -356,7 +356,7 @@ TEST(CpuDevice, NamesAMissingKernel) {
             "NotFound: the kernel image has no symbol 'thrice'");
 }
 
-TEST(CpuDevice, ComputesTheRowsThatLive) {
+TEST(CpuDevice, ComputesTheActiveRows) {
   ArtifactBuilder a = makeFakeModel();
   ArtifactBuilder::Program &twice = a.programs.back();
   ASSERT_EQ(twice.name, "twice");

@@ -1,7 +1,7 @@
 //===- worker_pool_test.cpp - Waiting, sleep and takeover -----------------===//
 
 #include "runtime/core/Processors.h"
-#include "runtime/device/cpu/QuietTime.h"
+#include "runtime/device/cpu/WorkerBackoff.h"
 #include "runtime/device/cpu/WorkerPool.h"
 
 #include <chrono>
@@ -169,8 +169,8 @@ TEST(WorkerPool, TakesNoMoreThreadsThanItsLimit) {
 
 static constexpr uint64_t kMs = 1'000'000;
 
-TEST(QuietTime, AThreadThatIsSeldomAwayStays) {
-  QuietTime two(2), many(16);
+TEST(WorkerBackoff, AThreadThatIsSeldomAwayStays) {
+  WorkerBackoff two(2), many(16);
   // An occasional absence: an I/O thread's work, or a time slice of another
   // program.
   EXPECT_EQ(two.add(1000 * kMs, 1001 * kMs), 0u);
@@ -187,8 +187,8 @@ TEST(QuietTime, AThreadThatIsSeldomAwayStays) {
   EXPECT_EQ(many.add(1495 * kMs, 1499 * kMs), 16 * kMs);
 }
 
-TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
-  QuietTime pool(2);
+TEST(WorkerBackoff, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
+  WorkerBackoff pool(2);
   uint64_t time = 1000 * kMs;
   EXPECT_EQ(pool.add(time, time), 0u);
   EXPECT_EQ(pool.add(time, time + 8 * kMs), 0u);
@@ -210,8 +210,8 @@ TEST(QuietTime, AThreadThatIsOftenAwayIsGivenUpForAWhile) {
   EXPECT_EQ(pool.add(time + 13 * kMs, time + 17 * kMs), 16 * kMs);
 }
 
-TEST(QuietTime, TakesTimesThatStandStill) {
-  QuietTime pool(2);
+TEST(WorkerBackoff, TakesTimesThatStandStill) {
+  WorkerBackoff pool(2);
   EXPECT_EQ(pool.add(0, 0), 0u);
   EXPECT_EQ(pool.add(5, 5), 0u);
   // Two threads report at the same time.
@@ -223,7 +223,7 @@ TEST(QuietTime, TakesTimesThatStandStill) {
 /// `absence` after each `ran`. `without` is the speed without the thread.
 static double speedBeside(uint64_t absence, uint64_t ran, uint32_t workers,
                           double without) {
-  QuietTime pool(workers);
+  WorkerBackoff pool(workers);
   double work = 0, time = 0;
   uint64_t now = 1000 * kMs;
   for (int i = -20; i < 200; ++i) {
@@ -238,7 +238,7 @@ static double speedBeside(uint64_t absence, uint64_t ran, uint32_t workers,
   return work / time;
 }
 
-TEST(QuietTime, LosesLittleAgainstTheBetterWay) {
+TEST(WorkerBackoff, LosesLittleAgainstTheBetterWay) {
   for (uint32_t workers : {2u, 4u, 16u})
     for (uint64_t absence : {1 * kMs, 4 * kMs, 12 * kMs})
       for (uint64_t ran = kMs / 8; ran < 4000 * kMs; ran *= 2) {

@@ -182,7 +182,8 @@ inline Status ArrivalSimulator::prefill() {
     PrefillPlanner::sort(prompts);
     PrefillPass pass = prefills.nextPass(
         prompts, limits, table.freeSlots() > 0, [&](SequenceId id) {
-          return PrefillRun{PageMaker::Plan, table.at(id).residency->rest()};
+          return PrefillRun{PageProvenance::Plan,
+                            table.at(id).residency->rest()};
         });
     for (auto [id, rows] : pass.shares)
       commit(table.at(id), rows);
@@ -200,7 +201,8 @@ inline void ArrivalSimulator::commit(Sequence &sequence, uint32_t rows) {
     onRows(sequence, rows);
   if (sequence.residency->rest() > 0)
     return;
-  sequence.residency->drafters.draftedTo.assign(1, sequence.residency->length);
+  sequence.residency->drafters.drafterValidUpTo.assign(
+      1, sequence.residency->length);
   table.moveTo(sequence.id, Sequence::Phase::Running);
   if (pages.emitted[sequence.id] == 0)
     emit(sequence, 1);

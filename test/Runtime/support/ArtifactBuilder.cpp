@@ -298,7 +298,7 @@ static PlanTables planTables(Builder &fbb, const ArtifactBuilder &a,
         if (k.launch && !isOther)
           launch = schema::CreateCudaLaunch(fbb, k.launch->threads,
                                             k.launch->sharedBytes,
-                                            k.launch->takesLive);
+                                            k.launch->takesActive);
         return schema::CreateKernel(fbb, symbol, symbol, 0, k.image, k.buffers,
                                     k.params, terms, launch);
       });

@@ -22,7 +22,7 @@ public:
   /// How a GPU starts a kernel.
   struct Launch {
     uint32_t threads = 32, sharedBytes = 0;
-    bool takesLive = false;
+    bool takesActive = false;
   };
   /// A kernel. A kernel of an image has a contract: a task for each unit of
   /// params[0], and bytes of its buffers by index.

@@ -49,7 +49,7 @@ struct Product {
         tasks(entry.number("tasks")), group(entry.number("group")),
         threads(unsigned(entry.number("threads"))),
         shared(size_t(entry.number("shared"))),
-        takesLive(entry.number("live") != 0) {
+        takesActive(entry.number("live") != 0) {
     kernel = function(entry.text("image"), entry.text("symbol"), shared);
     std::istringstream sizes(entry.text("buffers"));
     for (std::string size; std::getline(sizes, size, ',');)
@@ -68,7 +68,7 @@ struct Product {
   unsigned threads;
   size_t shared;
   /// True if the number of active rows follows the buffers.
-  bool takesLive;
+  bool takesActive;
   CUfunction kernel = nullptr;
 };
 } // namespace
@@ -81,7 +81,7 @@ static double timeProduct(const Product &product, Pool &pool,
   for (int i = 0; i < length; ++i) {
     Arguments arguments(buffers.begin(), buffers.end());
     arguments[product.weight] = pool.take(product.weightBytes);
-    if (product.takesLive)
+    if (product.takesActive)
       arguments.push_back(0); // all rows are active
     arguments.push_back(uint64_t(rows));
     graph.kernel(product.kernel, product.blocks(rows), product.threads,

@@ -184,20 +184,21 @@ Result<Results> bench::measure(Options &options) {
       *std::max_element(options.batches.begin(), options.batches.end());
   for (const Point &point : results.points)
     slots = std::max(slots, point.batch);
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Rig> rig,
-                       Rig::create(model, slots, options.session.threads,
-                                   options.session.pinThreads, options.seed,
-                                   options.temperature));
-  rig->repeatTokens(options.period);
+  MTP_ASSIGN_OR_RETURN(
+      std::unique_ptr<ProgramRunner> runner,
+      ProgramRunner::create(model, slots, options.session.threads,
+                            options.session.pinThreads, options.seed,
+                            options.temperature));
+  runner->repeatTokens(options.period);
   results.machine.push_back(machine->measure(kMachineSeconds));
-  MTP_RETURN_IF_ERROR(measurePoints(*rig, options, *machine, results));
+  MTP_RETURN_IF_ERROR(measurePoints(*runner, options, *machine, results));
   results.prefillKernels =
-      rig->useLibrary(options.session.deterministic).kernels;
+      runner->useLibrary(options.session.deterministic).kernels;
   if (options.wants("prefill"))
-    MTP_RETURN_IF_ERROR(measurePrefills(*rig, options, results));
+    MTP_RETURN_IF_ERROR(measurePrefills(*runner, options, results));
   std::vector<SpeculativeResult> ofPrompt;
   if (options.wants("speculative") && !options.ids.empty())
-    MTP_RETURN_IF_ERROR(measurePrompt(*rig, options, ofPrompt));
+    MTP_RETURN_IF_ERROR(measurePrompt(*runner, options, ofPrompt));
   if (options.wantsSessions())
     MTP_RETURN_IF_ERROR(measureSessions(model, options, results.sessions));
   results.machine.push_back(machine->measure(kMachineSeconds));

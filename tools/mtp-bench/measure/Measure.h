@@ -4,8 +4,8 @@
 #define MTP_TOOLS_MTP_BENCH_MEASURE_MEASURE_H
 
 #include "tools/mtp-bench/measure/Machine.h"
+#include "tools/mtp-bench/measure/ProgramRunner.h"
 #include "tools/mtp-bench/measure/Results.h"
-#include "tools/mtp-bench/measure/Rig.h"
 
 namespace mtp::bench {
 
@@ -20,8 +20,8 @@ std::vector<Point> choosePoints(const Options &options,
 
 /// Measures points in turns. In each turn the machine is measured first, then
 /// every point.
-Status measurePoints(Rig &rig, const Options &options, Machine &machine,
-                     Results &results);
+Status measurePoints(ProgramRunner &runner, const Options &options,
+                     Machine &machine, Results &results);
 
 /// Returns whether the turn needs another run: until 0.1 s have passed or, with
 /// --estimate=fastest, until the fastest time has come again (at most 3 s).
@@ -38,10 +38,11 @@ void reportTurn(const Options &options, uint32_t turn, std::string_view what,
                 double seconds);
 
 /// Measures prompts once per turn; with --estimate=fastest as often as steps.
-Status measurePrefills(Rig &rig, const Options &options, Results &all);
+Status measurePrefills(ProgramRunner &runner, const Options &options,
+                       Results &all);
 
 /// Measures the acceptance of the user's prompt in consecutive rounds.
-Status measurePrompt(Rig &rig, const Options &options,
+Status measurePrompt(ProgramRunner &runner, const Options &options,
                      std::vector<SpeculativeResult> &results);
 
 /// Measures sessions of each k, and one with automatic k, on the user's prompt.

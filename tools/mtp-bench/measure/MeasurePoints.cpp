@@ -27,7 +27,7 @@ namespace {
 /// Measures one point, a turn at a time.
 class PointRunner {
 public:
-  PointRunner(Rig &rig, const Options &options, Point &point);
+  PointRunner(ProgramRunner &runner, const Options &options, Point &point);
 
   /// Runs the point until it is warm.
   Status warmUp();
@@ -49,7 +49,7 @@ private:
   Status collect(std::vector<double> &runs, std::vector<double> &targets);
   double phaseSeconds(const CommandTimes &times) const;
 
-  Rig &rig;
+  ProgramRunner &runner;
   const Options &options;
   Point &point;
   std::vector<double> rates;
@@ -61,52 +61,54 @@ private:
 };
 } // namespace
 
-PointRunner::PointRunner(Rig &rig, const Options &options, Point &point)
-    : rig(rig), options(options), point(point), rates(options.acceptance),
+PointRunner::PointRunner(ProgramRunner &runner, const Options &options,
+                         Point &point)
+    : runner(runner), options(options), point(point), rates(options.acceptance),
       luck(options.seed) {
   // Without given acceptance: a round after one that accepted all drafts has
   // the most rows to refresh.
   if (rates.empty())
     rates.assign(point.k, 1.0);
-  point.nodes = rig.programs().nodes(point.k);
-  point.program = rig.programs().decode(point.batch, point.k,
-                                        uint64_t(point.context) + point.nodes);
-  const Program &program = rig.programAt(point.program);
-  point.hasExperts = hasExperts(rig.plan(), program);
-  point.boundBytes = boundWeightBytes(rig.plan(), program);
-  std::vector<std::string> phases = phasesOf(rig.plan(), program);
+  point.nodes = runner.programs().nodes(point.k);
+  point.program = runner.programs().decode(
+      point.batch, point.k, uint64_t(point.context) + point.nodes);
+  const Program &program = runner.programAt(point.program);
+  point.hasExperts = hasExperts(runner.plan(), program);
+  point.boundBytes = boundWeightBytes(runner.plan(), program);
+  std::vector<std::string> phases = phasesOf(runner.plan(), program);
   for (size_t i = 0; i < phases.size(); ++i) {
     const Command &command = program.commands[i];
-    const schema::Kernel &kernel = rig.plan().kernelOf(command);
+    const schema::Kernel &kernel = runner.plan().kernelOf(command);
     CommandResult result;
     result.phase = phases[i];
     result.kind = kindOf(kernel);
     result.symbol = kernel.symbol()->str();
-    result.work = commandWork(rig.artifact(), rig.plan(), program, command,
-                              point.batch, point.context);
+    result.work = commandWork(runner.artifact(), runner.plan(), program,
+                              command, point.batch, point.context);
     point.commands.push_back(std::move(result));
   }
 }
 
 void PointRunner::place() {
-  rig.activate(point.batch);
+  runner.activate(point.batch);
   for (uint32_t slot = 0; slot < point.batch; ++slot) {
     double draw = double(luck() >> 11) * 0x1p-53;
     uint32_t limit = options.drafts.empty()
                          ? point.k
                          : options.drafts[slot % options.drafts.size()];
-    rig.place(slot, point.context, acceptedDrafts(rates, point.k, draw), limit);
+    runner.place(slot, point.context, acceptedDrafts(rates, point.k, draw),
+                 limit);
   }
 }
 
 Status PointRunner::warmUp() {
   for (int i = 0; i < 2; ++i) {
     place();
-    MTP_RETURN_IF_ERROR(rig.run(point.program, point.batch).status());
+    MTP_RETURN_IF_ERROR(runner.run(point.program, point.batch).status());
   }
   if (repeats()) {
     place();
-    start = rig.saveStates();
+    start = runner.saveStates();
   }
   return okStatus();
 }
@@ -150,18 +152,19 @@ double PointRunner::phaseSeconds(const CommandTimes &times) const {
 /// Collects the runs of one turn, and the target's time in the timed ones.
 Status PointRunner::collect(std::vector<double> &runs,
                             std::vector<double> &targets) {
-  auto next = [&] { repeats() ? rig.restoreStates(start) : place(); };
+  auto next = [&] { repeats() ? runner.restoreStates(start) : place(); };
   uint32_t rounds = options.session.roundsPerLaunch;
-  rig.activate(point.batch);
+  runner.activate(point.batch);
   while (needsAnotherRun(options, runs, point.fastest)) {
     next();
     Result<double> seconds =
-        rounds > 1 ? rig.runRounds(point.program, point.batch, rounds)
-                   : rig.run(point.program, point.batch);
+        rounds > 1 ? runner.runRounds(point.program, point.batch, rounds)
+                   : runner.run(point.program, point.batch);
     MTP_RETURN_IF_ERROR(seconds.status());
     runs.push_back(*seconds);
   }
-  point.liveRows = rig.liveRows(point.program, point.batch, rounds) / rounds;
+  point.activeRows =
+      runner.activeRows(point.program, point.batch, rounds) / rounds;
   // One timed run per three runs; the fastest timed one must come again, too.
   std::vector<double> all;
   for (size_t least = (runs.size() + 2) / 3;
@@ -169,8 +172,8 @@ Status PointRunner::collect(std::vector<double> &runs,
        (repeats() && needsAnotherRun(options, all, fastestTimed));) {
     next();
     Timed run;
-    MTP_ASSIGN_OR_RETURN(run.seconds,
-                         rig.runTimed(point.program, point.batch, run.times));
+    MTP_ASSIGN_OR_RETURN(
+        run.seconds, runner.runTimed(point.program, point.batch, run.times));
     targets.push_back(phaseSeconds(run.times));
     all.push_back(run.seconds);
     timed.push_back(std::move(run));
@@ -235,12 +238,12 @@ static std::string describe(const Point &point) {
                 point.context);
 }
 
-Status bench::measurePoints(Rig &rig, const Options &options, Machine &machine,
-                            Results &results) {
+Status bench::measurePoints(ProgramRunner &runner, const Options &options,
+                            Machine &machine, Results &results) {
   std::vector<PointRunner> runners;
   runners.reserve(results.points.size());
   for (Point &point : results.points)
-    MTP_RETURN_IF_ERROR(runners.emplace_back(rig, options, point).warmUp());
+    MTP_RETURN_IF_ERROR(runners.emplace_back(runner, options, point).warmUp());
   double seconds = options.estimate == Estimate::Fastest
                        ? kDisturbedMachineSeconds
                        : kMachineSeconds;

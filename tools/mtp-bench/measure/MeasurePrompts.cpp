@@ -13,32 +13,33 @@ using namespace mtp::bench;
 static constexpr size_t kCopies = 5;
 
 /// Measures one turn of copies of a slot's states after a prompt.
-static Status measureCopies(Rig &rig, const Options &options,
+static Status measureCopies(ProgramRunner &runner, const Options &options,
                             Results &results) {
   std::vector<double> runs;
   while (runs.size() < kCopies) {
-    MTP_ASSIGN_OR_RETURN(double seconds, rig.copyStates(0));
+    MTP_ASSIGN_OR_RETURN(double seconds, runner.copyStates(0));
     runs.push_back(seconds);
   }
-  results.snapshotBytes = rig.bytesOfCopy();
+  results.snapshotBytes = runner.bytesOfCopy();
   if (results.snapshotBytes)
     results.snapshotSeconds.push_back(
         estimateSeconds(std::move(runs), options.estimate));
   return okStatus();
 }
 
-Status bench::measurePrefills(Rig &rig, const Options &options, Results &all) {
+Status bench::measurePrefills(ProgramRunner &runner, const Options &options,
+                              Results &all) {
   std::vector<PrefillResult> &results = all.prefills;
-  bool hasModules = rig.model().envelope()->modules > 0;
+  bool hasModules = runner.model().envelope()->modules > 0;
   for (uint32_t tokens : options.prefills)
     for (bool modules : {false, true})
       if (!modules || hasModules)
         results.push_back({tokens, modules, 0, {}, {}});
   auto run = [&](const PrefillResult &result, std::span<const int32_t> tokens) {
-    return rig.prefill(0, tokens, result.modules, options.prefillBehind);
+    return runner.prefill(0, tokens, result.modules, options.prefillBehind);
   };
   auto promptOf = [&](const PrefillResult &result) {
-    return rig.randomTokens(options.prefillBehind + result.tokens);
+    return runner.randomTokens(options.prefillBehind + result.tokens);
   };
   // The fastest of different prompts would be the one with the least work.
   std::vector<std::vector<int32_t>> prompts;
@@ -66,7 +67,7 @@ Status bench::measurePrefills(Rig &rig, const Options &options, Results &all) {
                         result.modules ? " with the drafter" : ""),
                  result.seconds.back());
     }
-    MTP_RETURN_IF_ERROR(measureCopies(rig, options, all));
+    MTP_RETURN_IF_ERROR(measureCopies(runner, options, all));
   }
   return okStatus();
 }
@@ -85,19 +86,20 @@ struct PromptRun {
 } // namespace
 
 /// Generates once. All slots have one prompt and so the same acceptance.
-static Status generate(Rig &rig, const Options &options, PromptRun &run) {
-  rig.activate(run.batch);
+static Status generate(ProgramRunner &runner, const Options &options,
+                       PromptRun &run) {
+  runner.activate(run.batch);
   std::vector<double> rounds;
   for (uint32_t made = 0; made < options.tokens;) {
     uint64_t positions =
-        options.ids.size() + made + rig.programs().nodes(run.k);
-    uint32_t program = rig.programs().decode(run.batch, run.k, positions);
-    MTP_ASSIGN_OR_RETURN(double seconds, rig.run(program, run.batch));
+        options.ids.size() + made + runner.programs().nodes(run.k);
+    uint32_t program = runner.programs().decode(run.batch, run.k, positions);
+    MTP_ASSIGN_OR_RETURN(double seconds, runner.run(program, run.batch));
     rounds.push_back(seconds);
     run.allSeconds += seconds;
     size_t emitted = 0;
     for (uint32_t slot = 0; slot < run.batch; ++slot) {
-      emitted = rig.emitted(slot).size();
+      emitted = runner.emitted(slot).size();
       if (emitted == 0 || emitted > run.k + 1)
         return internalError(strCat("expected 1 to ", run.k + 1,
                                     " tokens of a round, got ", emitted));
@@ -130,7 +132,7 @@ summarizeRun(const PromptRun &run, const PromptRun &plain, uint32_t context) {
   return r;
 }
 
-Status bench::measurePrompt(Rig &rig, const Options &options,
+Status bench::measurePrompt(ProgramRunner &runner, const Options &options,
                             std::vector<SpeculativeResult> &results) {
   std::vector<uint32_t> ks = options.ks;
   if (std::find(ks.begin(), ks.end(), 0u) == ks.end())
@@ -138,10 +140,10 @@ Status bench::measurePrompt(Rig &rig, const Options &options,
   for (uint32_t batch : options.batches) {
     for (uint32_t slot = 0; slot < batch; ++slot)
       MTP_RETURN_IF_ERROR(
-          rig.prefill(slot, options.ids, /*modules=*/true).status());
+          runner.prefill(slot, options.ids, /*modules=*/true).status());
     // Rounds write caches only from the prompt's end on, so restoring the
     // states is enough.
-    std::vector<uint8_t> start = rig.saveStates();
+    std::vector<uint8_t> start = runner.saveStates();
     std::vector<PromptRun> runs;
     for (uint32_t k : ks) {
       PromptRun &run = runs.emplace_back();
@@ -151,8 +153,8 @@ Status bench::measurePrompt(Rig &rig, const Options &options,
     }
     for (uint32_t turn = 0; turn < options.turns; ++turn)
       for (PromptRun &run : runs) {
-        rig.restoreStates(start);
-        MTP_RETURN_IF_ERROR(generate(rig, options, run));
+        runner.restoreStates(start);
+        MTP_RETURN_IF_ERROR(generate(runner, options, run));
         reportTurn(options, turn,
                    strCat("the prompt, batch ", batch, ", k = ", run.k),
                    run.seconds.back());

@@ -37,7 +37,7 @@ struct Point {
   uint32_t rows() const { return batch * (nodes ? nodes : k + 1); }
 
   /// Active rows in the last round, which may be fewer than the round has.
-  double liveRows = 0;
+  double activeRows = 0;
   /// In all turns, without the timed ones.
   uint64_t rounds = 0;
   /// The fastest runs of all turns, and whether they agree.

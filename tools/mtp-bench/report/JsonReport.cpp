@@ -61,7 +61,7 @@ static void addPoint(JsonWriter &json, const Point &p, const Results &r,
   json.field("k", p.k);
   json.field("context", p.context);
   json.field("rows", p.rows());
-  json.field("live_rows", p.liveRows);
+  json.field("live_rows", p.activeRows);
   json.field("rounds", p.rounds);
   json.field("fastest_came_again", p.isSettled());
   addSummary(json, p.seconds, estimate);

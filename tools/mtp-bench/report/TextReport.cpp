@@ -102,8 +102,8 @@ static void addRows(Text &text, const Results &r, const Options &o) {
              point->bytes(true) / seconds * 1e-9,
              point->ops(true) / seconds * 1e-9,
              percent(point->limit(r.rates, true), seconds));
-    if (point->liveRows < rows)
-      text.add("  (%.1f active rows)", point->liveRows);
+    if (point->activeRows < rows)
+      text.add("  (%.1f active rows)", point->activeRows);
     text.add("\n");
   }
 }

@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_SERVE_API_HTTP_H
 #define MTP_TOOLS_MTP_SERVE_API_HTTP_H
 
-#include "tools/mtp-serve/api/BodyBudget.h"
+#include "tools/mtp-serve/api/RequestMemoryLimit.h"
 
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ struct HttpRequest {
   std::string id;
   std::string body;
   /// The body's share of the body budget.
-  BodyBudget::Share share;
+  RequestMemoryLimit::Share share;
 };
 
 struct HttpReply {

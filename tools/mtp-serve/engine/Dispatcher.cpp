@@ -23,8 +23,8 @@ Dispatcher::Dispatcher(std::unique_ptr<Session> session,
                        const ModelFacts &facts, const Limits &limits,
                        Post given)
     : facts(facts), post(std::move(given)), numbers(facts.names.front()),
-      budget(std::make_shared<BodyBudget>(limits.bodiesBytes,
-                                          limits.keyCount > 1)),
+      budget(std::make_shared<RequestMemoryLimit>(limits.bodiesBytes,
+                                                  limits.keyCount > 1)),
       gate(limits, facts.slots), random(seededRandom()),
       engine(std::move(session), [this](EngineReport report) {
         post([this, report = std::move(report)] { deliver(report); });

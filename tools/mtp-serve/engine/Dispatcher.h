@@ -3,7 +3,7 @@
 #ifndef MTP_TOOLS_MTP_SERVE_ENGINE_DISPATCHER_H
 #define MTP_TOOLS_MTP_SERVE_ENGINE_DISPATCHER_H
 
-#include "tools/mtp-serve/api/BodyBudget.h"
+#include "tools/mtp-serve/api/RequestMemoryLimit.h"
 #include "tools/mtp-serve/engine/Generation.h"
 #include "tools/mtp-serve/engine/Metrics.h"
 #include "tools/mtp-serve/engine/RequestGate.h"
@@ -60,7 +60,7 @@ public:
   const ModelFacts &model() const { return facts; }
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
-  const std::shared_ptr<BodyBudget> &bodies() const { return budget; }
+  const std::shared_ptr<RequestMemoryLimit> &bodies() const { return budget; }
   /// Returns an id that no other request has.
   std::string makeId();
 
@@ -101,7 +101,7 @@ private:
   Post post;
   Metrics numbers;
   std::function<void(Status)> onFailure;
-  std::shared_ptr<BodyBudget> budget;
+  std::shared_ptr<RequestMemoryLimit> budget;
   RequestGate gate;
   /// Generations whose prompts are being encoded, which have no sequences yet.
   std::set<std::shared_ptr<Generation>> encoding;

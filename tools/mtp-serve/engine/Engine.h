@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_SERVE_ENGINE_ENGINE_H
 
 #include "mtp/session.h"
-#include "tools/mtp-serve/engine/Inbox.h"
+#include "tools/mtp-serve/engine/MpscQueue.h"
 
 #include <functional>
 #include <map>
@@ -108,7 +108,7 @@ private:
 
   std::unique_ptr<Session> session;
   Sink sink;
-  Inbox<Command> inbox;
+  MpscQueue<Command> inbox;
   std::map<SequenceId, Handle> handles;
   std::map<Handle, SequenceId> ids;
   /// Sequences whose events all carry statistics.

@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_SERVE_ENGINE_GENERATION_H
 
 #include "tools/mtp-serve/api/AnswerSet.h"
-#include "tools/mtp-serve/api/BodyBudget.h"
+#include "tools/mtp-serve/api/RequestMemoryLimit.h"
 #include "tools/mtp-serve/engine/Engine.h"
 
 #include <atomic>
@@ -44,7 +44,7 @@ public:
   /// Ends all with an error, which becomes the answer. The first error counts.
   void fail(ApiError error);
   /// Keeps the prompts' share of the body budget until begin().
-  void holdBody(BodyBudget::Share share) {
+  void holdBody(RequestMemoryLimit::Share share) {
     if (!begun)
       body = std::move(share);
   }
@@ -117,7 +117,7 @@ private:
   MaybeError failed;
   bool begun = false, finished = false;
   std::atomic<bool> aborted = false;
-  BodyBudget::Share body;
+  RequestMemoryLimit::Share body;
   /// Whether the sequences are paused.
   bool holds = false;
 };

@@ -127,8 +127,8 @@ struct Metrics::Impl {
   Counter &roundCapacity =
       counter("mtp:round_rows_capacity_total",
               "Rows for which decode rounds had room: k + 1 of each slot");
-  Counter &besideTokens =
-      counter("mtp:prompt_tokens_beside_rounds_total",
+  Counter &mixedTokens =
+      counter("mtp:prompt_tokens_mixed_total",
               "Tokens of prompts whose rows ran in mixed batches");
   Counter &snapshots =
       counter("mtp:snapshots_stored_total",
@@ -227,7 +227,7 @@ void Metrics::setState(const EngineState &state) {
   count(impl->rounds, now.rounds, then.rounds);
   count(impl->roundRows, now.roundRows, then.roundRows);
   count(impl->roundCapacity, now.roundCapacity, then.roundCapacity);
-  count(impl->besideTokens, now.besideTokens, then.besideTokens);
+  count(impl->mixedTokens, now.mixedTokens, then.mixedTokens);
   count(impl->snapshots, now.snapshots, then.snapshots);
   count(impl->droppedSnapshots, now.droppedSnapshots, then.droppedSnapshots);
   count(impl->restoredSnapshots, now.restoredSnapshots, then.restoredSnapshots);

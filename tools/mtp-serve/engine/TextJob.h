@@ -3,8 +3,8 @@
 #ifndef MTP_TOOLS_MTP_SERVE_ENGINE_TEXTJOB_H
 #define MTP_TOOLS_MTP_SERVE_ENGINE_TEXTJOB_H
 
-#include "tools/mtp-serve/api/BodyBudget.h"
 #include "tools/mtp-serve/api/Http.h"
+#include "tools/mtp-serve/api/RequestMemoryLimit.h"
 
 #include <atomic>
 #include <functional>
@@ -19,7 +19,7 @@ struct TextJob {
   std::function<HttpReply()> work;
   uint64_t client = 0;
   /// The share of the body that `work` holds.
-  BodyBudget::Share share;
+  RequestMemoryLimit::Share share;
   /// Set if the reply is no longer wanted: the work need not begin or go on.
   std::atomic<bool> isDropped = false;
 

@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_SERVE_HTTP_CONNECTION_H
 
 #include "tools/mtp-serve/http/Routes.h"
-#include "tools/mtp-serve/http/WriteGuard.h"
+#include "tools/mtp-serve/http/WriteTimeout.h"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -89,7 +89,7 @@ private:
   boost::beast::tcp_stream tcp;
   boost::beast::flat_buffer buffer;
   boost::asio::steady_timer news;
-  WriteGuard guard;
+  WriteTimeout guard;
   Dispatcher &dispatcher;
   Routes &routes;
   const ServerOptions &options;

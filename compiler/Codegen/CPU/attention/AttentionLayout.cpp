@@ -12,7 +12,8 @@ static constexpr int64_t maxTile = 4;
 
 AttentionDivision::AttentionDivision(const AttentionParams &params,
                                      int64_t rowsPerTask)
-    : rowsPerTask(rowsPerTask), splits(std::max<int64_t>(params.splits, 1)) {
+    : rowsPerTask(rowsPerTask),
+      tasksPerTile(std::max<int64_t>(params.tasksPerTile, 1)) {
   int64_t heads = params.qHeads;
   int64_t group = heads / params.kvHeads;
   headsPerTask = std::min(group, maxTile);
@@ -22,7 +23,7 @@ AttentionDivision::AttentionDivision(const AttentionParams &params,
   // worker has one. A worker with both tasks uses the full tile. The sums of
   // splits that another kernel joins always have the form of a task's tile.
   if (headsPerTask == heads && headsPerTask == maxTile) {
-    if (!params.splits)
+    if (!params.tasksPerTile)
       tiles.push_back(headsPerTask);
     headsPerTask /= 2;
   }
@@ -43,8 +44,8 @@ AttentionLayout::AttentionLayout(const AttentionParams &params,
       cache(params.cache),
       copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
                    params.kvHeads > 1 && dv * bytes % 4 == 0),
-      part(params.part), parts(params.parts), partStride(params.partStride),
-      leavesParts(params.splits != 0) {}
+      split(params.split), splits(params.splits),
+      splitStride(params.splitStride), leavesSplits(params.tasksPerTile != 0) {}
 
 int64_t AttentionLayout::laneOf(int64_t column) const {
   if (vectorsPerChunk() == 1)

@@ -25,14 +25,14 @@ struct AttentionDivision {
   AttentionDivision(const AttentionParams &params, int64_t rowsPerTask);
 
   int64_t tasks(int64_t rows) const {
-    return (rows + rowsPerTask - 1) / rowsPerTask * tasksPerRow * splits;
+    return (rows + rowsPerTask - 1) / rowsPerTask * tasksPerRow * tasksPerTile;
   }
 
   int64_t rowsPerTask;
   /// Number of tasks among which the context splits of a row group are dealt if
   /// there is only one group. With several groups, each group still has this
   /// number of tasks, but its splits are dealt among fewer (`TaskShare`).
-  int64_t splits;
+  int64_t tasksPerTile;
   /// Query heads of a task; tasks of one row, and tasks that share a key head.
   int64_t headsPerTask, tasksPerRow, tasksPerGroup;
   /// Heads of each tile that the kernel has code for, in descending order. The
@@ -72,14 +72,14 @@ struct AttentionLayout {
 
   /// Positions in one split; 0 if the context is not split. A split begins at a
   /// multiple of its size, and its sums start from zero.
-  int64_t part;
+  int64_t split;
   /// Limit on the splits of a row, and floats from one split of a row to the
   /// next, in a buffer of sums for another kernel.
-  int64_t parts, partStride;
+  int64_t splits, splitStride;
   /// True if a task stores the sums of its splits for another kernel to join.
-  bool leavesParts;
+  bool leavesSplits;
   /// Returns whether a task joins the sums of several splits itself.
-  bool joinsParts() const { return part != 0 && !leavesParts; }
+  bool joinsSplits() const { return split != 0 && !leavesSplits; }
 
   /// Positions of a block: two vectors, so that a query element that is
   /// broadcast to all lanes serves two products.
@@ -160,7 +160,7 @@ struct AttentionLayout {
   // `stateQueries`: the queries as pairs of bf16, for dot products.
   int64_t stateSums() const { return 0; }
   int64_t stateJoined() const { return sumsBytes(); }
-  int64_t stateScores() const { return (joinsParts() ? 2 : 1) * sumsBytes(); }
+  int64_t stateScores() const { return (joinsSplits() ? 2 : 1) * sumsBytes(); }
   int64_t stateFactors() const { return stateScores() + tile * block() * 4; }
   int64_t stateQueries() const { return stateFactors() + lanes * 4; }
   int64_t stateBytes() const {

@@ -165,8 +165,8 @@ void AttentionRuns::forStates(const Run &run,
   int64_t qStride = params.qStride;
   int64_t yStride = params.yStride;
   int64_t tileStride = layout.tile * layout.dv;
-  if (layout.leavesParts) {
-    yStride = layout.parts * layout.partStride;
+  if (layout.leavesSplits) {
+    yStride = layout.splits * layout.splitStride;
     tileStride = layout.sumsFloats(layout.tile, layout.dv);
   }
   int64_t bytes = layout.stateBytes();
@@ -259,12 +259,12 @@ void AttentionRuns::emitBlocks(const Run &run, Value begin, Value end) {
   });
 }
 
-/// Adds up split number `part` for every row that sees any of it. Then joins
+/// Adds up split number `split` for every row that sees any of it. Then joins
 /// its sums with the sums of the row's earlier splits, or stores them for
 /// another kernel. If `only` is true, the run has no other split and the sums
 /// stay in place.
-void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
-  Value begin = kb.mul(part, layout.part), end = kb.add(begin, layout.part);
+void AttentionRuns::emitSplit(const Run &run, Value split, Value only) {
+  Value begin = kb.mul(split, layout.split), end = kb.add(begin, layout.split);
   emitBlocks(run, kb.max(run.begin, begin), kb.min(run.stop, end));
   forStates(run, [&](RowTile of) {
     Value rowBegin = loadBound(layout.begins(), run, of.row);
@@ -274,8 +274,8 @@ void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
     if (only)
       more = kb.bitAnd(more, kb.cmp(Cmp::EQ, only, kb.boolean(false)));
     kb.ifThen(more, [&] {
-      if (layout.leavesParts)
-        block.copy(sumsOf(of), kb.at(of.y, part, layout.partStride * 4));
+      if (layout.leavesSplits)
+        block.copy(sumsOf(of), kb.at(of.y, split, layout.splitStride * 4));
       else
         block.add(joinedOf(of), sumsOf(of), kb.cmp(Cmp::LE, begin, rowBegin));
       block.empty(sumsOf(of));
@@ -284,26 +284,27 @@ void AttentionRuns::emitPart(const Run &run, Value part, Value only) {
 }
 
 /// Emits all splits of a run.
-void AttentionRuns::emitParts(const Run &run) {
-  Value first = kb.div(run.begin, layout.part);
-  Value end = kb.div(kb.add(run.stop, layout.part - 1), layout.part);
-  if (!layout.leavesParts) {
+void AttentionRuns::emitSplits(const Run &run) {
+  Value first = kb.div(run.begin, layout.split);
+  Value end = kb.div(kb.add(run.stop, layout.split - 1), layout.split);
+  if (!layout.leavesSplits) {
     Value only = kb.cmp(Cmp::EQ, kb.sub(end, first), 1);
-    kb.forRange(first, end, 1, [&](Value part) { emitPart(run, part, only); });
+    kb.forRange(first, end, 1,
+                [&](Value split) { emitSplit(run, split, only); });
     forStates(run, [&](RowTile of) {
       block.close(kb.select(only, sumsOf(of), joinedOf(of)), of.y);
     });
     return;
   }
-  Value splits = run.split.count;
-  Value behind = kb.sub(run.split.index, kb.rem(first, splits));
-  Value ahead = kb.rem(kb.add(behind, splits), splits);
+  Value tasksPerTile = run.splitShare.count;
+  Value behind = kb.sub(run.splitShare.index, kb.rem(first, tasksPerTile));
+  Value ahead = kb.rem(kb.add(behind, tasksPerTile), tasksPerTile);
   kb.whileLoop(
       Values{kb.add(first, ahead)},
       [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], end); },
       [&](ValueRange state) {
-        emitPart(run, state[0], Value());
-        return Values{kb.add(state[0], splits)};
+        emitSplit(run, state[0], Value());
+        return Values{kb.add(state[0], tasksPerTile)};
       });
 }
 
@@ -312,9 +313,9 @@ void AttentionRuns::emitParts(const Run &run) {
 /// splits.
 Value AttentionRuns::positionCount() {
   Value count = kb.mul(kb.param(1), layout.cache.page);
-  if (!layout.leavesParts)
+  if (!layout.leavesSplits)
     return count;
-  return kb.min(count, kb.integer(layout.parts * layout.part));
+  return kb.min(count, kb.integer(layout.splits * layout.split));
 }
 
 /// Returns the end of the positions that a row of a tree sees, counted as in a
@@ -391,11 +392,11 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
   forStates(run, [&](RowTile of) {
     block.open(of.state, of.q);
     block.empty(sumsOf(of));
-    if (layout.joinsParts())
+    if (layout.joinsSplits())
       block.empty(joinedOf(of));
   });
-  if (layout.part != 0) {
-    emitParts(run);
+  if (layout.split != 0) {
+    emitSplits(run);
     return run.end;
   }
   emitBlocks(run, run.begin, run.stop);
@@ -404,9 +405,9 @@ Value AttentionRuns::emitRun(Run run, Value endRow) {
 }
 
 void AttentionRuns::emit(Value first, Value end, Value head, Value tiles,
-                         Split split) {
+                         SplitShare splitShare) {
   Run run;
-  run.head = head, run.tiles = tiles, run.split = split;
+  run.head = head, run.tiles = tiles, run.splitShare = splitShare;
   run.kvHead = kb.div(head, params.qHeads / params.kvHeads);
   kb.whileLoop(
       Values{first},

@@ -15,8 +15,8 @@
 //
 // If the context is split, the sums of each split start from zero. They are
 // then joined with the sums of the splits before it, in order. A task may also
-// leave the sums of its splits in a buffer, and `attention_join` joins them in
-// the same order.
+// leave the sums of its splits in a buffer, and `attention_combine` joins them
+// in the same order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,19 +38,20 @@ public:
   void begin() { block.begin(); }
   /// Share of the context splits: each split whose number is `index` modulo
   /// `count`.
-  struct Split {
+  struct SplitShare {
     Value index, count;
   };
   /// Emits rows [first, end), which may belong to several slots, and `tiles`
   /// tiles of heads from `head`, which share a key head. If splits are left for
-  /// another kernel, emits only the splits of `split`.
-  void emit(Value first, Value end, Value head, Value tiles, Split split);
+  /// another kernel, emits only the splits of `splitShare`.
+  void emit(Value first, Value end, Value head, Value tiles,
+            SplitShare splitShare);
 
 private:
   /// Rows [first, end) of one slot, and tiles of heads.
   struct Run {
     Value first, end, head, kvHead, tiles;
-    Split split;
+    SplitShare splitShare;
     /// Row whose bounds and states are the first in scratch.
     Value origin;
     /// Range of positions that contains all positions that the rows see.
@@ -83,8 +84,8 @@ private:
   void forStates(const Run &run, llvm::function_ref<void(RowTile)> body);
   void forBlocks(const Run &run, Value begin, Value end);
   void emitBlocks(const Run &run, Value begin, Value end);
-  void emitPart(const Run &run, Value part, Value only);
-  void emitParts(const Run &run);
+  void emitSplit(const Run &run, Value split, Value only);
+  void emitSplits(const Run &run);
   Value sumsOf(RowTile of) { return kb.at(of.state, layout.stateSums()); }
   Value joinedOf(RowTile of) { return kb.at(of.state, layout.stateJoined()); }
   void emitBlock(const Run &run, Value start, Value end);

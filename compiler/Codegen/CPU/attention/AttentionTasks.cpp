@@ -14,21 +14,22 @@ static constexpr int64_t rowsPerTask = 8;
 namespace {
 
 /// The caller's share of the tasks, and the division of positions. The caller
-/// counts `division.splits` tasks for each group of rows and tile: the number
-/// of workers. With several groups, fewer tasks of the kernel's own numbering
-/// share the splits of one group. Several of the caller's tasks then map to one
-/// of them.
+/// counts `division.tasksPerTile` tasks for each group of rows and tile: the
+/// number of workers. With several groups, fewer tasks of the kernel's own
+/// numbering share the splits of one group. Several of the caller's tasks then
+/// map to one of them.
 class TaskShare {
 public:
-  TaskShare(CpuBuilder &kb, const AttentionDivision &division, int64_t parts)
+  TaskShare(CpuBuilder &kb, const AttentionDivision &division, int64_t splits)
       : begin(kb.taskBegin()), end(kb.taskEnd()) {
     groups = kb.div(kb.add(kb.param(0), division.rowsPerTask - 1),
                     division.rowsPerTask);
     groups = kb.max(groups, kb.integer(1));
-    if (division.splits <= 1)
+    if (division.tasksPerTile <= 1)
       return;
-    Value most = kb.integer(division.splits), wanted = kb.div(most, groups);
-    splits = kb.min(kb.max(wanted, kb.integer(2)), kb.integer(parts));
+    Value most = kb.integer(division.tasksPerTile),
+          wanted = kb.div(most, groups);
+    tasksPerTile = kb.min(kb.max(wanted, kb.integer(2)), kb.integer(splits));
     // With less than two workers for a task, two tasks that read the same keys
     // are halved together: each worker gets one half of both.
     Value together = kb.integer(1);
@@ -41,7 +42,7 @@ public:
   Value begin, end;
   /// Number of row groups and, if the context is split, number of tasks that
   /// share the splits of each group.
-  Value groups, splits;
+  Value groups, tasksPerTile;
 
 private:
   /// Returns the first of the kernel's own tasks that begins at or after `task`
@@ -50,7 +51,7 @@ private:
     auto divideUp = [&](Value a, Value b) {
       return kb.div(kb.sub(kb.add(a, b), 1), b);
     };
-    Value first = divideUp(kb.mul(task, splits), most);
+    Value first = divideUp(kb.mul(task, tasksPerTile), most);
     return kb.mul(divideUp(first, together), together);
   }
 };
@@ -61,10 +62,10 @@ struct TaskGroup {
             const TaskShare &share, Value task) {
     Value ofKeyHead = kb.integer(division.tasksPerGroup);
     Value tile = kb.rem(task, ofKeyHead), group, keyHead;
-    if (share.splits) {
+    if (share.tasksPerTile) {
       // Neighbouring tasks take the same splits, so that they may share keys.
       Value row = kb.div(task, division.tasksPerRow);
-      split = kb.div(row, share.groups);
+      splitShare = kb.div(row, share.groups);
       group = kb.rem(row, share.groups);
       keyHead = kb.div(kb.rem(task, kb.integer(division.tasksPerRow)),
                        division.tasksPerGroup);
@@ -72,7 +73,7 @@ struct TaskGroup {
       // Slots differ in rows and positions. A worker therefore has some key
       // heads of all groups, not all key heads of some groups.
       Value pair = kb.div(task, division.tasksPerGroup);
-      split = kb.integer(0);
+      splitShare = kb.integer(0);
       group = kb.rem(pair, share.groups);
       keyHead = kb.div(pair, share.groups);
     }
@@ -85,7 +86,7 @@ struct TaskGroup {
                    kb.integer(division.tasksAtOnce()));
   }
 
-  Value firstRow, endRow, head, tasks, split;
+  Value firstRow, endRow, head, tasks, splitShare;
 };
 
 /// Code of a kernel for every tile in `division.tiles`.
@@ -102,14 +103,15 @@ public:
   /// Emits the caller's tasks, several at once if they can be taken together.
   void emit() {
     runs.back().begin();
-    TaskShare share(kb, division, layouts.back().parts);
-    Value splits = share.splits ? share.splits : kb.integer(1);
+    TaskShare share(kb, division, layouts.back().splits);
+    Value tasksPerTile =
+        share.tasksPerTile ? share.tasksPerTile : kb.integer(1);
     kb.whileLoop(
         Values{share.begin},
         [&](ValueRange state) { return kb.cmp(Cmp::LT, state[0], share.end); },
         [&](ValueRange state) {
           TaskGroup group(kb, division, share, state[0]);
-          emitTile(group, splits, 0);
+          emitTile(group, tasksPerTile, 0);
           return Values{kb.add(state[0], group.tasks)};
         });
   }
@@ -117,17 +119,17 @@ public:
 private:
   /// Emits the group as the largest tile from `index` on that it fills, else as
   /// tiles of one task each.
-  void emitTile(const TaskGroup &group, Value splits, size_t index) {
+  void emitTile(const TaskGroup &group, Value tasksPerTile, size_t index) {
     auto take = [&](Value tiles) {
       runs[index].emit(group.firstRow, group.endRow, group.head, tiles,
-                       {group.split, splits});
+                       {group.splitShare, tasksPerTile});
     };
     if (index + 1 == runs.size())
       return take(group.tasks);
     int64_t tasks = layouts[index].tile / division.headsPerTask;
     kb.ifElse(
         kb.cmp(Cmp::EQ, group.tasks, tasks), [&] { take(kb.integer(1)); },
-        [&] { emitTile(group, splits, index + 1); });
+        [&] { emitTile(group, tasksPerTile, index + 1); });
   }
 
   CpuBuilder &kb;
@@ -149,8 +151,8 @@ static void emitAttention(CpuBuilder &kb, KernelT kernel) {
   AttentionTiles(kb, AttentionParams(kernel)).emit();
 }
 
-/// Emits attention_join. Buffers: positions, parts, y. Params: M.
-static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
+/// Emits attention_combine. Buffers: positions, splits, y. Params: M.
+static void emitJoin(CpuBuilder &kb, exec::AttentionCombineKernelAttr kernel) {
   AttentionParams params(kernel);
   AttentionDivision division(params, /*rowsPerTask=*/1);
   AttentionLayout layout(params, kb.getTarget(), division,
@@ -161,19 +163,19 @@ static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
     Value row = kb.div(task, division.tasksPerRow);
     Value tile = kb.rem(task, division.tasksPerRow);
     Value end = kb.min(kb.add(kb.loadI32(kb.buffer(0), row), 1),
-                       kb.integer(layout.parts * layout.part));
+                       kb.integer(layout.splits * layout.split));
     Value begin =
         window ? kb.max(kb.sub(end, window), kb.integer(0)) : kb.integer(0);
-    Value parts =
-        kb.at(kb.at(kb.buffer(1), row, layout.parts * layout.partStride * 4),
+    Value splits =
+        kb.at(kb.at(kb.buffer(1), row, layout.splits * layout.splitStride * 4),
               tile, AttentionLayout::sumsFloats(layout.tile, layout.dv) * 4);
-    Value first = kb.div(begin, layout.part);
+    Value first = kb.div(begin, layout.split);
     block.empty(kb.scratch());
-    kb.forRange(first, kb.div(kb.add(end, layout.part - 1), layout.part), 1,
-                [&](Value part) {
+    kb.forRange(first, kb.div(kb.add(end, layout.split - 1), layout.split), 1,
+                [&](Value split) {
                   block.add(kb.scratch(),
-                            kb.at(parts, part, layout.partStride * 4),
-                            kb.cmp(Cmp::EQ, part, first));
+                            kb.at(splits, split, layout.splitStride * 4),
+                            kb.cmp(Cmp::EQ, split, first));
                 });
     Value y = kb.at(kb.buffer(2), row, params.yStride * 4);
     block.close(kb.scratch(),
@@ -181,7 +183,7 @@ static void emitJoin(CpuBuilder &kb, exec::AttentionJoinKernelAttr kernel) {
   });
 }
 
-static int64_t joinScratch(exec::AttentionJoinKernelAttr kernel,
+static int64_t joinScratch(exec::AttentionCombineKernelAttr kernel,
                            const TargetDesc &target) {
   AttentionParams params(kernel);
   AttentionDivision division(params, /*rowsPerTask=*/1);
@@ -202,30 +204,30 @@ static int64_t attentionScratch(KernelT kernel, const TargetDesc &target) {
 
 /// Verifies that each split in a buffer has room for all tiles of a row.
 template <typename KernelT>
-static LogicalResult verifyPartStride(KernelT kernel, EmitError emitError) {
+static LogicalResult verifySplitStride(KernelT kernel, EmitError emitError) {
   AttentionParams params(kernel);
-  if (params.parts == 0)
+  if (params.splits == 0)
     return success();
   AttentionDivision division(params, /*rowsPerTask=*/1);
   int64_t room = division.tasksPerRow *
                  AttentionLayout::sumsFloats(division.headsPerTask, params.dv);
-  if (params.partStride < room)
-    return emitError() << "expected part_stride to be at least " << room
-                       << ", got " << params.partStride;
+  if (params.splitStride < room)
+    return emitError() << "expected split_stride to be at least " << room
+                       << ", got " << params.splitStride;
   return success();
 }
 
 template <typename KernelT>
 static KernelEmitter attentionEmitter() {
   return kernelEmitter(emitAttention<KernelT>, attentionScratch<KernelT>,
-                       verifyPartStride<KernelT>);
+                       verifySplitStride<KernelT>);
 }
 
 static const KernelEmitter kinds[] = {
     attentionEmitter<exec::AttentionKernelAttr>(),
     attentionEmitter<exec::AttentionTreeKernelAttr>(),
-    attentionEmitter<exec::AttentionPartsKernelAttr>(),
+    attentionEmitter<exec::AttentionSplitKvKernelAttr>(),
     kernelEmitter(emitJoin, joinScratch,
-                  verifyPartStride<exec::AttentionJoinKernelAttr>)};
+                  verifySplitStride<exec::AttentionCombineKernelAttr>)};
 
 llvm::ArrayRef<KernelEmitter> codegen::attentionKernels() { return kinds; }

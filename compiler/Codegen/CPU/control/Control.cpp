@@ -39,6 +39,6 @@ LogicalResult codegen::emitControl(OpBuilder &builder, CpuBuilder &kb,
   });
   llvm::for_each(loops, vectorizeLaneLoop);
   Operation *function = builder.getInsertionBlock()->getParentOp();
-  expandNearestTasks(function, tasks);
+  expandClampTasks(function, tasks);
   return expandMath(function);
 }

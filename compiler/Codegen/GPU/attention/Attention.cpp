@@ -1,14 +1,14 @@
 //===- Attention.cpp - Kinds of attention on a GPU ------------------------===//
 //
-// A block has one row and a tile of query heads. If a kernel leaves the parts
-// of the positions unjoined, a block also has one part. Every kernel that works
-// in parts adds up each part from zero and joins the parts in order. So a row
-// has the same bits whichever kernel joins them.
+// A block has one row and a tile of query heads. If a kernel leaves the splits
+// of the positions unjoined, a block also has one split. Every kernel that
+// works in splits adds up each split from zero and joins the splits in order.
+// So a row has the same bits whichever kernel joins them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/GPU/Kernels.h"
-#include "compiler/Codegen/GPU/attention/AttentionJoin.h"
+#include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 #include "compiler/Codegen/GPU/attention/AttentionLanes.h"
 #include "compiler/Codegen/GPU/attention/AttentionTensorKinds.h"
 
@@ -25,8 +25,8 @@ static GpuLaunch launchAttention(KernelT kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
     return launchTensor(shape);
-  int64_t parts = shape.leavesParts ? shape.parts : 1;
-  return {tilesOf(shape) * parts, 1, LanesDivision::threads,
+  int64_t splits = shape.leavesSplits ? shape.splits : 1;
+  return {tilesOf(shape) * splits, 1, LanesDivision::threads,
           /*blocksPerProcessor=*/1};
 }
 
@@ -43,26 +43,26 @@ static LogicalResult verifyAttention(KernelT kernel, EmitError emitError) {
   return verifyLeft(shape, emitError);
 }
 
-/// Adds up all parts of a row, one after another, and stores the results.
+/// Adds up all splits of a row, one after another, and stores the results.
 static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
                        AttentionLanes &lanes, const AttentionView &view,
                        Value y) {
   const LanesDivision &division = lanes.getDivision();
-  Value part = kb.integer(shape.part);
+  Value split = kb.integer(shape.split);
   Value head = kb.min(kb.thread(), kb.integer(division.tile - 1));
-  PartFactors factors(kb, division.tile);
+  SplitFactors factors(kb, division.tile);
   // Results of the thread, then the maximum and the total of its head.
   int64_t results = division.resultsPerThread;
   Values inits(results + 2, kb.f32(0));
-  Value first = kb.div(view.begin, part);
-  Value end = kb.div(kb.add(view.end, shape.part - 1), part);
+  Value first = kb.div(view.begin, split);
+  Value end = kb.div(kb.add(view.end, shape.split - 1), split);
   Values sums =
       kb.forRange(first, end, 1, inits, [&](Value number, ValueRange in) {
-        Value from = kb.mul(number, part);
+        Value from = kb.mul(number, split);
         Values more = lanes.addUp(view, kb.max(view.begin, from),
-                                  kb.min(view.end, kb.add(from, shape.part)));
+                                  kb.min(view.end, kb.add(from, shape.split)));
         Value isFirst = kb.cmp(Cmp::EQ, number, first);
-        PartSums joined =
+        SplitSums joined =
             joinSums(kb, {in[results], in[results + 1]},
                      {lanes.maximum(head), lanes.total(head)}, isFirst);
         factors.store(joined, head);
@@ -98,33 +98,35 @@ static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   lanes.open(kb.at(q, head, shape.dk * 4), head);
   Value y = kb.at(kb.buffer(tree ? 6 : 5), row, shape.yStride * 4);
   y = kb.at(y, head, shape.dv * 4);
-  if (shape.part)
+  if (shape.split)
     return emitJoined(kb, shape, lanes, view, y);
   lanes.close(lanes.addUp(view, view.begin, view.end), y);
 }
 
-/// attention_parts: buffers and params of attention, with the sums of parts in
-/// place of y.
-static void emitParts(GpuBuilder &kb, exec::AttentionPartsKernelAttr kernel) {
+/// attention_split_kv: buffers and params of attention, with the sums of splits
+/// in place of y.
+static void emitSplits(GpuBuilder &kb,
+                       exec::AttentionSplitKvKernelAttr kernel) {
   AttentionShape shape{AttentionParams(kernel)};
   if (TensorDivision::fits(shape))
-    return emitTensorParts(kb, shape, shape.scale);
+    return emitTensorSplits(kb, shape, shape.scale);
   AttentionLanes lanes(kb, shape, shape.scale);
   int64_t tile = lanes.getDivision().tile, tiles = shape.heads / tile;
   kb.begin();
-  Value row = kb.div(kb.block(), tiles * shape.parts);
-  Value part = kb.rem(kb.div(kb.block(), tiles), kb.integer(shape.parts));
+  Value row = kb.div(kb.block(), tiles * shape.splits);
+  Value split = kb.rem(kb.div(kb.block(), tiles), kb.integer(shape.splits));
   Value head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);
   AttentionView view(kb, shape, row, /*tree=*/false);
-  Value from = kb.mul(part, shape.part);
+  Value from = kb.mul(split, shape.split);
   Value begin = kb.max(view.begin, from);
-  Value end = kb.min(view.end, kb.add(from, shape.part));
+  Value end = kb.min(view.end, kb.add(from, shape.split));
   kb.ifThen(kb.cmp(Cmp::LT, begin, end), [&] {
     Value q = kb.at(kb.buffer(0), row, shape.qStride * 4);
     lanes.open(kb.at(q, head, shape.dk * 4), head);
     Values values = lanes.addUp(view, begin, end);
-    Value parts = kb.at(kb.buffer(5), row, shape.parts * shape.partStride * 4);
-    Value left = kb.at(parts, part, shape.partStride * 4);
+    Value splits =
+        kb.at(kb.buffer(5), row, shape.splits * shape.splitStride * 4);
+    Value left = kb.at(splits, split, shape.splitStride * 4);
     Value sums = kb.at(kb.at(left, shape.sumsAt() * 4), head, shape.dv * 4);
     lanes.forResults([&](int64_t i, Value ofTile, Value column) {
       Value to = kb.at(kb.at(sums, ofTile, shape.dv * 4), column, 4);
@@ -147,8 +149,8 @@ static GpuEmitter attentionEmitter() {
 static const GpuEmitter kinds[] = {
     attentionEmitter<exec::AttentionKernelAttr>(),
     attentionEmitter<exec::AttentionTreeKernelAttr>(),
-    gpuEmitter<exec::AttentionPartsKernelAttr>(launchAttention, emitParts,
-                                               verifyAttention),
+    gpuEmitter<exec::AttentionSplitKvKernelAttr>(launchAttention, emitSplits,
+                                                 verifyAttention),
     gpuEmitter(launchJoin, emitJoin, verifyJoin)};
 
 llvm::ArrayRef<GpuEmitter> codegen::gpuAttentionKernels() { return kinds; }

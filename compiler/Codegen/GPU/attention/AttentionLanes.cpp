@@ -2,7 +2,7 @@
 
 #include "compiler/Codegen/GPU/attention/AttentionLanes.h"
 
-#include "compiler/Codegen/GPU/attention/AttentionJoin.h"
+#include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
 

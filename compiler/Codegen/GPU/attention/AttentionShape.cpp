@@ -11,9 +11,9 @@ AttentionShape::AttentionShape(const AttentionParams &params)
       dv(params.dv), scale(params.scale), dtype(params.dtype),
       bytes(byteWidth(dtype)), cache(params.cache), keysAt(params.kOffset),
       valuesAt(params.vOffset), window(params.window), slots(params.slots),
-      qStride(params.qStride), yStride(params.yStride), part(params.part),
-      parts(params.parts), partStride(params.partStride),
-      leavesParts(params.splits != 0), isTree(params.isTree) {}
+      qStride(params.qStride), yStride(params.yStride), split(params.split),
+      splits(params.splits), splitStride(params.splitStride),
+      leavesSplits(params.tasksPerTile != 0), isTree(params.isTree) {}
 
 int64_t AttentionShape::elementsPerLoad(int64_t width, int64_t offset) const {
   // Every term of an address must be a multiple of the load.

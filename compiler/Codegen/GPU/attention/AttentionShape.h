@@ -25,12 +25,12 @@ struct AttentionShape {
   int64_t window, slots;
   int64_t qStride, yStride;
   /// Number of positions that are added up apart from others, starting at a
-  /// multiple of `part`; 0 if all positions are added up together.
-  int64_t part;
-  /// Maximum number of parts of a row, and the number of floats from one part
-  /// to the next, if the sums of parts are left for another kernel to join.
-  int64_t parts, partStride;
-  bool leavesParts;
+  /// multiple of `split`; 0 if all positions are added up together.
+  int64_t split;
+  /// Maximum number of splits of a row, and the number of floats from one split
+  /// to the next, if the sums of splits are left for another kernel to join.
+  int64_t splits, splitStride;
+  bool leavesSplits;
   bool isTree;
 
   /// Returns the number of query heads that share a key head.
@@ -50,12 +50,12 @@ struct AttentionShape {
   /// columns of all heads at `offset` bytes can be loaded.
   int64_t elementsPerLoad(int64_t width, int64_t offset) const;
 
-  // Layout of the sums of a part, in floats: the maxima of all heads, their
+  // Layout of the sums of a split, in floats: the maxima of all heads, their
   // totals, and their sums of values.
   int64_t maximaAt() const { return 0; }
   int64_t totalsAt() const { return heads; }
   int64_t sumsAt() const { return 2 * heads; }
-  int64_t partFloats() const { return heads * (dv + 2); }
+  int64_t splitFloats() const { return heads * (dv + 2); }
 };
 
 } // namespace mtp::codegen

@@ -371,11 +371,11 @@ Values AttentionTensor::addRagged(const AttentionGroup &group, const Step &of,
   return kb.forRange(begin, end, 1, values, [&](Value row, ValueRange in) {
     Seen seen = seenIn(group.seenBy(row), of.start);
     Values sums = addSeen(seen, Values(in.begin(), in.end()));
-    Value isLive = kb.cmp(Cmp::LT, seen.first, seen.last);
+    Value isActive = kb.cmp(Cmp::LT, seen.first, seen.last);
     Values next;
     for (auto [i, sum] : llvm::enumerate(sums)) {
       Value ofRow = kb.cmp(Cmp::EQ, kb.div(queryOf(i), tile), row);
-      next.push_back(kb.select(kb.bitAnd(ofRow, isLive), sum, in[i]));
+      next.push_back(kb.select(kb.bitAnd(ofRow, isActive), sum, in[i]));
     }
     return next;
   });

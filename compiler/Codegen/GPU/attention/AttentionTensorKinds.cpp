@@ -2,7 +2,7 @@
 
 #include "compiler/Codegen/GPU/attention/AttentionTensorKinds.h"
 
-#include "compiler/Codegen/GPU/attention/AttentionJoin.h"
+#include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -10,22 +10,22 @@ using namespace mlir;
 
 GpuLaunch codegen::launchTensor(const AttentionShape &shape) {
   TensorDivision division(shape);
-  int64_t parts = shape.leavesParts ? shape.parts : 1;
+  int64_t splits = shape.leavesSplits ? shape.splits : 1;
   // With three blocks on a processor, 128 columns of values still fit in
   // registers.
-  bool joins = shape.part != 0 && !shape.leavesParts;
+  bool joins = shape.split != 0 && !shape.leavesSplits;
   int64_t blocks = shape.dv <= 128 && !joins ? 3 : 1;
-  return {shape.heads / division.tile * parts, 1, TensorDivision::threads,
+  return {shape.heads / division.tile * splits, 1, TensorDivision::threads,
           blocks};
 }
 
 namespace {
 
-/// Joins the parts of a block's queries, one after another.
-class TensorParts {
+/// Joins the splits of a block's queries, one after another.
+class TensorSplits {
 public:
-  TensorParts(GpuBuilder &kb, const AttentionShape &shape,
-              AttentionTensor &tensor)
+  TensorSplits(GpuBuilder &kb, const AttentionShape &shape,
+               AttentionTensor &tensor)
       : kb(kb), shape(shape), tensor(tensor),
         before(kb.shared(TensorDivision::queries * 4)),
         behind(kb.shared(TensorDivision::queries * 4)),
@@ -37,10 +37,10 @@ public:
   Values addUp(const AttentionGroup &group);
 
 private:
-  /// Treatment of a part: skip it if the row sees none of it, take it as the
+  /// Treatment of a split: skip it if the row sees none of it, take it as the
   /// first one, or join it with the sums so far.
   enum Mode { Skip, Take, Join };
-  PartSums joinQuery(const AttentionGroup &group, Value part, PartSums sums);
+  SplitSums joinQuery(const AttentionGroup &group, Value split, SplitSums sums);
   Values joinResults(ValueRange sums, ValueRange more);
   /// Returns the number of a thread's results in registers. The other results
   /// of the thread are kept in shared memory.
@@ -61,17 +61,17 @@ private:
 
 } // namespace
 
-/// Joins the sums of a part. Each of the first threads has one query.
-PartSums TensorParts::joinQuery(const AttentionGroup &group, Value part,
-                                PartSums sums) {
+/// Joins the sums of a split. Each of the first threads has one query.
+SplitSums TensorSplits::joinQuery(const AttentionGroup &group, Value split,
+                                  SplitSums sums) {
   Value query = kb.min(kb.thread(), kb.integer(TensorDivision::queries - 1));
   Value row = kb.min(kb.div(query, tensor.getDivision().tile),
                      kb.sub(group.count(), 1));
   auto [begin, end] = group.seenBy(row);
-  Value from = kb.mul(part, shape.part), to = kb.add(from, shape.part);
+  Value from = kb.mul(split, shape.split), to = kb.add(from, shape.split);
   Value sees = kb.cmp(Cmp::LT, kb.max(begin, from), kb.min(end, to));
   Value isFirst = kb.cmp(Cmp::LE, from, begin);
-  PartSums joined =
+  SplitSums joined =
       joinSums(kb, sums, {tensor.maximum(query), tensor.total(query)}, isFirst);
   auto number = [&](Mode mode) { return kb.constant(kb.i32Type(), mode); };
   Value mode = kb.select(isFirst, number(Take), number(Join));
@@ -85,7 +85,7 @@ PartSums TensorParts::joinQuery(const AttentionGroup &group, Value part,
           kb.select(sees, joined.total, sums.total)};
 }
 
-Values TensorParts::joinResults(ValueRange sums, ValueRange more) {
+Values TensorSplits::joinResults(ValueRange sums, ValueRange more) {
   Values joined;
   for (int64_t i = 0; i < tensor.resultCount(); ++i) {
     bool isKept = i >= inRegisters();
@@ -107,19 +107,20 @@ Values TensorParts::joinResults(ValueRange sums, ValueRange more) {
 }
 
 /// Returns the results over all positions. The totals are in shared memory.
-Values TensorParts::addUp(const AttentionGroup &group) {
+Values TensorSplits::addUp(const AttentionGroup &group) {
   int64_t count = inRegisters(), results = tensor.resultCount();
   for (int64_t i = count; i < results; ++i)
     kb.storeOwn(kb.f32(0), keptAt(i));
   Values inits(count + 2, kb.f32(0));
-  Value first = kb.div(group.begin, shape.part);
-  Value end = kb.div(kb.add(group.end, shape.part - 1), shape.part);
+  Value first = kb.div(group.begin, shape.split);
+  Value end = kb.div(kb.add(group.end, shape.split - 1), shape.split);
   Values sums =
-      kb.forRange(first, end, 1, inits, [&](Value part, ValueRange in) {
-        Value from = kb.mul(part, shape.part);
-        Values more = tensor.addUp(group, kb.max(group.begin, from),
-                                   kb.min(group.end, kb.add(from, shape.part)));
-        PartSums joined = joinQuery(group, part, {in[count], in[count + 1]});
+      kb.forRange(first, end, 1, inits, [&](Value split, ValueRange in) {
+        Value from = kb.mul(split, shape.split);
+        Values more =
+            tensor.addUp(group, kb.max(group.begin, from),
+                         kb.min(group.end, kb.add(from, shape.split)));
+        SplitSums joined = joinQuery(group, split, {in[count], in[count + 1]});
         Values next = joinResults(in.take_front(count), more);
         next.append({joined.most, joined.total});
         return next;
@@ -135,19 +136,19 @@ Values TensorParts::addUp(const AttentionGroup &group) {
 
 namespace {
 
-/// Rows, heads and part of a block.
+/// Rows, heads and split of a block.
 struct BlockPlace {
   BlockPlace(GpuBuilder &kb, const AttentionShape &shape, int64_t tile,
-             int64_t parts) {
+             int64_t splits) {
     int64_t tiles = shape.heads / tile;
-    row = kb.div(kb.block(), tiles * parts);
-    part = kb.rem(kb.div(kb.block(), tiles), kb.integer(parts));
+    row = kb.div(kb.block(), tiles * splits);
+    split = kb.rem(kb.div(kb.block(), tiles), kb.integer(splits));
     head = kb.mul(kb.rem(kb.block(), kb.integer(tiles)), tile);
     q = kb.at(kb.buffer(0), row, shape.qStride * 4);
     q = kb.at(q, head, shape.dk * 4);
   }
 
-  Value row, part, head, q;
+  Value row, split, head, q;
 };
 
 } // namespace
@@ -156,17 +157,17 @@ void codegen::emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
                                   float scale, bool tree) {
   AttentionTensor tensor(kb, shape, scale, tree);
   const TensorDivision &division = tensor.getDivision();
-  std::optional<TensorParts> parts;
-  if (shape.part)
-    parts.emplace(kb, shape, tensor);
+  std::optional<TensorSplits> splits;
+  if (shape.split)
+    splits.emplace(kb, shape, tensor);
   kb.begin();
   BlockPlace place(kb, shape, division.tile, 1);
   AttentionGroup group(kb, shape, place.row, division.rows, tree);
   kb.ifThen(group.isFirst(), [&] {
     group.open();
     tensor.open(group, place.q, place.head);
-    Values sums = parts ? parts->addUp(group)
-                        : tensor.addUp(group, group.begin, group.end);
+    Values sums = splits ? splits->addUp(group)
+                         : tensor.addUp(group, group.begin, group.end);
     Value y = kb.at(kb.buffer(tree ? 6 : 5), place.row, shape.yStride * 4);
     y = kb.at(y, place.head, shape.dv * 4);
     Value tile = kb.integer(division.tile);
@@ -179,24 +180,24 @@ void codegen::emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
   });
 }
 
-void codegen::emitTensorParts(GpuBuilder &kb, const AttentionShape &shape,
-                              float scale) {
+void codegen::emitTensorSplits(GpuBuilder &kb, const AttentionShape &shape,
+                               float scale) {
   AttentionTensor tensor(kb, shape, scale, /*tree=*/false);
   const TensorDivision &division = tensor.getDivision();
   kb.begin();
-  BlockPlace place(kb, shape, division.tile, shape.parts);
+  BlockPlace place(kb, shape, division.tile, shape.splits);
   AttentionGroup group(kb, shape, place.row, division.rows, /*tree=*/false);
   kb.ifThen(group.isFirst(), [&] {
     group.open();
-    Value from = kb.mul(place.part, shape.part);
+    Value from = kb.mul(place.split, shape.split);
     Value begin = kb.max(group.begin, from);
-    Value end = kb.min(group.end, kb.add(from, shape.part));
+    Value end = kb.min(group.end, kb.add(from, shape.split));
     kb.ifThen(kb.cmp(Cmp::LT, begin, end), [&] {
       tensor.open(group, place.q, place.head);
       Values sums = tensor.addUp(group, begin, end);
-      int64_t rowBytes = shape.parts * shape.partStride * 4;
+      int64_t rowBytes = shape.splits * shape.splitStride * 4;
       Value left = kb.at(kb.buffer(5), place.row, rowBytes);
-      left = kb.at(left, place.part, shape.partStride * 4);
+      left = kb.at(left, place.split, shape.splitStride * 4);
       Value tile = kb.integer(division.tile);
       auto ofQuery = [&](Value query, int64_t at, int64_t floats) {
         Value head = kb.add(place.head, kb.rem(query, tile));

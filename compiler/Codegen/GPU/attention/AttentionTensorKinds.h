@@ -13,7 +13,7 @@ namespace mtp::codegen {
 GpuLaunch launchTensor(const AttentionShape &shape);
 void emitTensorAttention(GpuBuilder &kb, const AttentionShape &shape,
                          float scale, bool tree);
-void emitTensorParts(GpuBuilder &kb, const AttentionShape &shape, float scale);
+void emitTensorSplits(GpuBuilder &kb, const AttentionShape &shape, float scale);
 
 } // namespace mtp::codegen
 

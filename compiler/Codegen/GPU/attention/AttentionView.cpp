@@ -16,11 +16,11 @@ AttentionView::AttentionView(GpuBuilder &kb, const AttentionShape &shape,
     : kb(kb), shape(shape) {
   Value slot = kb.clampIndex(kb.loadI32(kb.buffer(1), row), shape.slots);
   pages = kb.at(kb.buffer(3), kb.mul(slot, kb.param(1)), 4);
-  // Limit of positions: the room in the slot's pages and, if parts are left
-  // unjoined, in the parts.
+  // Limit of positions: the room in the slot's pages and, if splits are left
+  // unjoined, in the splits.
   Value count = kb.mul(kb.param(1), shape.cache.page);
-  if (shape.leavesParts)
-    count = kb.min(count, kb.integer(shape.parts * shape.part));
+  if (shape.leavesSplits)
+    count = kb.min(count, kb.integer(shape.splits * shape.split));
   Value place = kb.loadI32(kb.buffer(2), row), zero = kb.integer(0);
   begin = zero;
   if (tree) {

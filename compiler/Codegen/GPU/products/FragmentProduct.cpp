@@ -34,7 +34,7 @@ FragmentProduct::FragmentProduct(GpuBuilder &kb, const PanelProductSpec &spec,
   areaBytes = llvm::alignTo(areaBytes, 16);
   // The number of active rows takes a register while tiles are multiplied,
   // which values computed from params do not. With a norm, no register is left.
-  if (readsLive() && spec.normWeight) {
+  if (readsActive() && spec.normWeight) {
     places.countAt = areaBytes;
     areaBytes += 16;
   }
@@ -279,13 +279,13 @@ void FragmentProduct::emitPass(const FragmentPass &pass, Value firstRow,
     std::unique_ptr<RowSource> rows = rowsOf(pass);
     Value count =
         kb.min(kb.sub(all, firstRow), kb.integer(pass.rowTiles * kRowTile));
-    if (readsLive())
+    if (readsActive())
       count = kb.extendUnsigned(kb.truncate(count, kb.i32Type()), kb.i64Type());
     rows->find(firstRow, count);
     sumTiles(pass, *rows, held);
     // The number of active rows is read again, so that it takes no register
     // meanwhile.
-    storeOutputs(pass, firstRow, readsLive() ? kb.loadRows() : all);
+    storeOutputs(pass, firstRow, readsActive() ? kb.loadRows() : all);
   });
 }
 

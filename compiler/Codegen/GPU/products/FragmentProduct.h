@@ -44,12 +44,12 @@ private:
   }
 
   /// Returns true if a number in memory says how many rows are active.
-  bool readsLive() const { return kb.takesLive() && !spec.gathersRows; }
+  bool readsActive() const { return kb.takesActive() && !spec.gathersRows; }
   FragmentPass passOf(int64_t rowTiles) const {
     // Two tiles of integers leave no register for the number either, nor do
     // more bf16 chunks in flight.
     bool isTight =
-        readsLive() && (shape.isInteger() ? spec.gated : bool(spec.prepared));
+        readsActive() && (shape.isInteger() ? spec.gated : bool(spec.prepared));
     return FragmentPass::get(shape, height(), rowTiles,
                              spec.gathersRows || isTight, bool(spec.prepared));
   }

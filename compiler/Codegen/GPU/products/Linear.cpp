@@ -55,7 +55,7 @@ void codegen::emitTileProduct(GpuBuilder &kb, const ProductParams &params,
     kb.letSuccessorIn();
     kb.waitForPredecessor();
     Value rows = kb.param(0);
-    if (!kb.takesLive())
+    if (!kb.takesActive())
       return body(rows);
     kb.ifThen(kb.cmp(Cmp::LT, firstRow, rows), [&] { body(rows); });
   };

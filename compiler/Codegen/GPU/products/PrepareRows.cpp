@@ -63,7 +63,7 @@ private:
   exec::PrepareRowsKernelAttr kernel;
   const PreparedRows layout;
   /// Number of all rows, and of active rows (after the wait).
-  Value rows, liveRows;
+  Value rows, activeRows;
   Value row, from, norm, y, inverse;
 };
 } // namespace
@@ -156,7 +156,7 @@ void RowPreparation::storeIntegers(const Octet &octet, ValueRange inputs) {
   kb.storeOwn(scale.scale, to, isFirst);
   // Products read the scales of two rows at once, so the row after a last even
   // row gets a scale, too.
-  Value isLast = kb.bitAnd(kb.cmp(Cmp::EQ, kb.add(row, 1), liveRows),
+  Value isLast = kb.bitAnd(kb.cmp(Cmp::EQ, kb.add(row, 1), activeRows),
                            kb.cmp(Cmp::EQ, kb.rem(row, kb.integer(2)), 0));
   kb.storeOwn(scale.scale, kb.at(to, 4), kb.bitAnd(isFirst, isLast));
 }
@@ -176,7 +176,7 @@ void RowPreparation::store(const Octet &octet) {
 /// row.
 Value RowPreparation::begin() {
   kb.begin();
-  liveRows = kb.param(0);
+  activeRows = kb.param(0);
   Value block = kb.truncate(kb.block(), kb.i32Type());
   Value perRow = kb.constant(kb.i32Type(), double(blocksOf(kernel)));
   row = kb.extend(kb.div(block, perRow), kb.i64Type());

@@ -8,7 +8,7 @@
 
 #include "compiler/Codegen/GPU/Kernels.h"
 #include "compiler/Codegen/GPU/sampling/SampleRow.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -57,7 +57,7 @@ static void clearBuckets(GpuBuilder &kb, const SampleBuckets &buckets) {
 static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
                      llvm::function_ref<Value()> draw) {
   Values pick = kb.choose(
-      row.isDead(), [&] { return Values{kb.constant(kb.i32Type(), 0)}; },
+      row.isPadding(), [&] { return Values{kb.constant(kb.i32Type(), 0)}; },
       [&] {
         Value best = row.findBest();
         return kb.choose(
@@ -126,7 +126,7 @@ static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
         },
         [&] { kb.storeOne(best, kb.at(found, 16)); });
   };
-  kb.ifThen(kb.cmp(Cmp::EQ, row.isDead(), kb.boolean(false)), [&] {
+  kb.ifThen(kb.cmp(Cmp::EQ, row.isPadding(), kb.boolean(false)), [&] {
     row.findBest();
     kb.ifThen(row.isDrawn(), scan);
   });

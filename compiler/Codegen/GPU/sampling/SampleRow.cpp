@@ -11,7 +11,7 @@
 #include "compiler/Codegen/GPU/sampling/SampleRow.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 #include <limits>
 
 using namespace mtp;
@@ -60,7 +60,9 @@ SampleRow::SampleRow(GpuBuilder &kb, const SampleParams &params, Value row)
   firstOutput = next;
 }
 
-Value SampleRow::isDead() { return kb.cmp(Cmp::LT, position, values.i32(0)); }
+Value SampleRow::isPadding() {
+  return kb.cmp(Cmp::LT, position, values.i32(0));
+}
 
 Value SampleRow::sampling(int64_t word, Type type) {
   return kb.loadOne(type, kb.at(words, word * 4));

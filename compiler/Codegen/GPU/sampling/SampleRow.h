@@ -37,7 +37,7 @@ public:
 
   /// Returns the buffer number `index` after the sampling words.
   Value outputBuffer(int64_t index) { return kb.buffer(firstOutput + index); }
-  Value isDead();
+  Value isPadding();
 
   /// Returns the token of the best logit (i32), or -1 if there is none. Must be
   /// called first.

@@ -110,7 +110,7 @@ static void loadGpuDialects(MLIRContext &context) {
 }
 
 /// Returns the kernels to which some dispatch passes a number of active rows.
-static llvm::StringSet<> kernelsWithLive(ModuleOp module) {
+static llvm::StringSet<> kernelsWithActive(ModuleOp module) {
   llvm::StringSet<> names;
   module.walk([&](exec::DispatchOp dispatch) {
     if (dispatch.getLive())
@@ -193,7 +193,7 @@ struct PlanKernels {
   std::vector<UnitRequest> requests;
   /// Filled when the requests are emitted.
   std::vector<GpuLaunch> launches;
-  std::vector<bool> takesLive;
+  std::vector<bool> takesActive;
 };
 } // namespace
 
@@ -205,13 +205,13 @@ static StringRef stemOf(StringRef name) {
 
 /// Emits a kernel into a gpu.module of `unit`.
 static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
-                              exec::KernelOp kernel, bool takesLive,
+                              exec::KernelOp kernel, bool takesActive,
                               GpuLaunch &launch) {
   builder.setInsertionPointToEnd(unit.getBody());
   auto module =
       mlir::gpu::GPUModuleOp::create(builder, unit.getLoc(), "kernels");
   KernelSpec spec{kUnitSymbol.str(), kernel.getKernel(),
-                  kernel.hasBody() ? &kernel.getBody() : nullptr, takesLive};
+                  kernel.hasBody() ? &kernel.getBody() : nullptr, takesActive};
   FailureOr<GpuLaunch> emitted = emitGpuKernel(builder, module, spec);
   if (failed(emitted))
     return kernel.emitOpError("has no code on this target");
@@ -221,18 +221,18 @@ static LogicalResult emitUnit(OpBuilder &builder, ModuleOp unit,
 
 /// Lists the kernels of `module`; `kernels` must outlive the requests.
 static void listKernels(ModuleOp module, PlanKernels &kernels) {
-  llvm::StringSet<> withLive = kernelsWithLive(module);
+  llvm::StringSet<> withActive = kernelsWithActive(module);
   for (auto kernel : module.getOps<exec::KernelOp>())
     if (!isa<exec::GemmKernelAttr>(kernel.getKernel()))
       kernels.ops.push_back(kernel);
   kernels.launches.resize(kernels.ops.size());
   for (auto [kernel, launch] : llvm::zip(kernels.ops, kernels.launches)) {
-    bool takesLive = withLive.contains(kernel.getSymName());
-    kernels.takesLive.push_back(takesLive);
+    bool takesActive = withActive.contains(kernel.getSymName());
+    kernels.takesActive.push_back(takesActive);
     kernels.requests.push_back(
         {kernel.getSymName().str(), symbolInImage(stemOf(kernel.getSymName())),
-         [kernel, takesLive, &launch](OpBuilder &builder, ModuleOp unit) {
-           return emitUnit(builder, unit, kernel, takesLive, launch);
+         [kernel, takesActive, &launch](OpBuilder &builder, ModuleOp unit) {
+           return emitUnit(builder, unit, kernel, takesActive, launch);
          }});
   }
 }
@@ -263,7 +263,7 @@ CudaTarget::compileKernels(ModuleOp module,
                            uint32_t(launch.threads),
                            /*sharedBytes=*/0,
                            uint64_t(launch.mostBlocks),
-                           kernels.takesLive[i]};
+                           kernels.takesActive[i]};
     for (compiler::KernelResources &own : readResources(*unit.object)) {
       own.symbol = symbolInImage(name);
       own.threads = uint64_t(launch.threads);

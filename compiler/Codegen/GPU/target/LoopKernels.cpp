@@ -47,19 +47,20 @@ static void emitKernel(OpBuilder &builder, gpu::GPUModuleOp module,
 static void emitDeliver(GpuBuilder &kb) {
   OpBuilder &builder = kb.mlirBuilder();
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext(), kGlobalSpace);
-  Value inbox = kb.buffer(0);
-  Value count = kb.loadI32(inbox, kb.integer(0));
+  Value mailbox = kb.buffer(0);
+  Value count = kb.loadI32(mailbox, kb.integer(0));
   kb.forRange(kb.block(), count, kDeliverBlocks, [&](Value index) {
-    Value record =
-        kb.at(kb.at(inbox, kInboxRecords), index, int64_t(sizeof(InboxRecord)));
+    Value record = kb.at(kb.at(mailbox, kMailboxRecords), index,
+                         int64_t(sizeof(MailboxRecord)));
     Value target = LLVM::IntToPtrOp::create(
         builder, kb.location(), pointer,
-        kb.loadOwn(kb.i64Type(), kb.at(record, offsetof(InboxRecord, target))));
+        kb.loadOwn(kb.i64Type(),
+                   kb.at(record, offsetof(MailboxRecord, target))));
     auto word = [&](size_t offset) {
       return kb.loadI32(kb.at(record, int64_t(offset)), kb.integer(0));
     };
-    Value from = kb.at(inbox, word(offsetof(InboxRecord, offset)), 1);
-    kb.forRange(kb.thread(), word(offsetof(InboxRecord, words)),
+    Value from = kb.at(mailbox, word(offsetof(MailboxRecord, offset)), 1);
+    kb.forRange(kb.thread(), word(offsetof(MailboxRecord, words)),
                 kDeliverThreads, [&](Value place) {
                   Value value = kb.loadOwn(kb.i32Type(), kb.at(from, place, 4));
                   kb.storeOwn(value, kb.at(target, place, 4));

@@ -1,4 +1,4 @@
-//===- ExecAttentionKernels.cpp - Kinds of attention ---------------------===//
+//===- ExecAttentionKernels.cpp - Kinds of attention ----------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
 
@@ -30,14 +30,14 @@ void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getYStride(), width).result(); // y
 }
 
-void AttentionPartsKernelAttr::describe(ContractWriter &w) const {
+void AttentionSplitKvKernelAttr::describe(ContractWriter &w) const {
   describeQueries(w, *this);
-  w.words(w.p0 * getParts() * getPartStride()).result(); // partial results
+  w.words(w.p0 * getSplits() * getSplitStride()).result(); // partial results
 }
 
-void AttentionJoinKernelAttr::describe(ContractWriter &w) const {
+void AttentionCombineKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0);                                              // positions
-  w.words(w.p0 * getParts() * getPartStride());               // partial results
+  w.words(w.p0 * getSplits() * getSplitStride());             // partial results
   w.rows(w.p0, getYStride(), getQHeads() * getDv()).result(); // y
 }
 
@@ -70,11 +70,11 @@ TaskShape AttentionTreeKernelAttr::getTasks() const {
 }
 
 /// Groups times tiles, times the splits of positions.
-TaskShape AttentionPartsKernelAttr::getTasks() const {
-  return {8, attentionTiles(getQHeads(), getKvHeads()) * getSplits()};
+TaskShape AttentionSplitKvKernelAttr::getTasks() const {
+  return {8, attentionTiles(getQHeads(), getKvHeads()) * getTasksPerTile()};
 }
 
-TaskShape AttentionJoinKernelAttr::getTasks() const {
+TaskShape AttentionCombineKernelAttr::getTasks() const {
   return {1, attentionTiles(getQHeads(), getKvHeads())};
 }
 
@@ -82,15 +82,15 @@ TaskShape AttentionJoinKernelAttr::getTasks() const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// A part begins and ends with a block, independent of the target's vectors.
+/// A split begins and ends with a block, independent of the target's vectors.
 template <typename KernelT>
-static LogicalResult verifyParts(KernelT kernel, KernelErrorFn emitError) {
+static LogicalResult verifySplits(KernelT kernel, KernelErrorFn emitError) {
   if (kernel.getQHeads() % kernel.getKvHeads() != 0)
     return emitError() << "expected q_heads to be a multiple of kv_heads "
                        << kernel.getKvHeads() << ", got " << kernel.getQHeads();
-  if (kernel.getPart() % 64 != 0)
-    return emitError() << "expected part to be a multiple of 64, got "
-                       << kernel.getPart();
+  if (kernel.getSplit() % 64 != 0)
+    return emitError() << "expected split to be a multiple of 64, got "
+                       << kernel.getSplit();
   return success();
 }
 
@@ -98,7 +98,7 @@ template <typename KernelT>
 static LogicalResult verifyAttention(KernelT kernel, KernelErrorFn emitError) {
   int64_t kvHeads = kernel.getKvHeads();
   CacheEntries cache = entriesOf(kernel, kernel.getEntryWidth());
-  if (failed(verifyParts(kernel, emitError)) ||
+  if (failed(verifySplits(kernel, emitError)) ||
       failed(verifyEntries(emitError, cache, kernel.getDtype())) ||
       failed(verifyEntryHeads(emitError, cache, kvHeads, "kv_heads")) ||
       failed(verifyInEntry(emitError, cache, kernel.getKOffset(),
@@ -119,11 +119,11 @@ AttentionTreeKernelAttr::verifyRules(KernelErrorFn emitError) const {
 }
 
 LogicalResult
-AttentionPartsKernelAttr::verifyRules(KernelErrorFn emitError) const {
+AttentionSplitKvKernelAttr::verifyRules(KernelErrorFn emitError) const {
   return verifyAttention(*this, emitError);
 }
 
 LogicalResult
-AttentionJoinKernelAttr::verifyRules(KernelErrorFn emitError) const {
-  return verifyParts(*this, emitError);
+AttentionCombineKernelAttr::verifyRules(KernelErrorFn emitError) const {
+  return verifySplits(*this, emitError);
 }

@@ -15,13 +15,13 @@ defvar Exec_entries = (ins
     Exec_Real:$scale, Exec_Stride:$q_stride, Exec_RowLimit:$slots);
 
 def Exec_AttentionKernel : Exec_Kernel<"Attention", "attention", 2, "Other",
-    !con(Exec_entries, (ins Exec_SizeOrNone:$part, Exec_SizeOrNone:$window,
+    !con(Exec_entries, (ins Exec_SizeOrNone:$split, Exec_SizeOrNone:$window,
                             Exec_Stride:$y_stride))> {
   let summary = "attention to the positions up to each row's own";
   let description = [{
     Buffers: q, slots, positions, page table, a layer's pages, y. Sums are made
-    per part of `part` positions, a multiple of 64, and then joined; with 0
-    there is one part. A row sees `window` positions, or with 0 all of them. A
+    per split of `split` positions, a multiple of 64, and then joined; with 0
+    there is one split. A row sees `window` positions, or with 0 all of them. A
     padding row gets zeros.
   }];
   let hasRules = true;
@@ -29,7 +29,7 @@ def Exec_AttentionKernel : Exec_Kernel<"Attention", "attention", 2, "Other",
 
 def Exec_AttentionTreeKernel
     : Exec_Kernel<"AttentionTree", "attention_tree", 2, "Other",
-    !con(Exec_entries, (ins Exec_SizeOrNone:$part, Exec_SizeOrNone:$window,
+    !con(Exec_entries, (ins Exec_SizeOrNone:$split, Exec_SizeOrNone:$window,
                             Exec_Stride:$y_stride))> {
   let summary = "attention of rows that see some rows of a window";
   let description = [{
@@ -42,30 +42,30 @@ def Exec_AttentionTreeKernel
   let hasRules = true;
 }
 
-def Exec_AttentionPartsKernel
-    : Exec_Kernel<"AttentionParts", "attention_parts", 2, "Other",
-    !con(Exec_entries, (ins Exec_Size:$part, Exec_SizeOrNone:$window,
-                            Exec_Size:$parts, Exec_Size:$part_stride,
-                            Exec_Size:$splits))> {
-  let summary = "attention to parts of the positions";
+def Exec_AttentionSplitKvKernel
+    : Exec_Kernel<"AttentionSplitKv", "attention_split_kv", 2, "Other",
+    !con(Exec_entries, (ins Exec_Size:$split, Exec_SizeOrNone:$window,
+                            Exec_Size:$splits, Exec_Size:$split_stride,
+                            Exec_Size:$tasks_per_tile))> {
+  let summary = "attention to splits of the positions";
   let description = [{
     Buffers: q, slots, positions, page table, a layer's pages, partial results
-    of every part. The partial results of a part of a row are the maxima and
-    sums of every tile, and the values of every head. `part_stride` is at least
-    q_heads / tile * 32 + q_heads * dv, with dv rounded up to 16. A part that
+    of every split. The partial results of a split of a row are the maxima and
+    sums of every tile, and the values of every head. `split_stride` is at least
+    q_heads / tile * 32 + q_heads * dv, with dv rounded up to 16. A split that
     the row does not see is neither written nor read. For a group of eight rows
-    `splits` workers share the parts of a tile.
+    `tasks_per_tile` workers share the splits of a tile.
   }];
   let hasRules = true;
 }
 
-def Exec_AttentionJoinKernel
-    : Exec_Kernel<"AttentionJoin", "attention_join", 1, "Other", (ins
+def Exec_AttentionCombineKernel
+    : Exec_Kernel<"AttentionCombine", "attention_combine", 1, "Other", (ins
     Exec_Size:$q_heads, Exec_Size:$kv_heads, Exec_Size:$dv,
-    Exec_CacheElements:$dtype, Exec_Size:$part, Exec_SizeOrNone:$window,
-    Exec_Size:$parts, Exec_Size:$part_stride, Exec_Stride:$y_stride)> {
-  let summary = "sum of the partial results of attention parts";
-  let description = "Buffers: positions, partial results of every part, y.";
+    Exec_CacheElements:$dtype, Exec_Size:$split, Exec_SizeOrNone:$window,
+    Exec_Size:$splits, Exec_Size:$split_stride, Exec_Stride:$y_stride)> {
+  let summary = "sum of the partial results of attention splits";
+  let description = "Buffers: positions, partial results of every split, y.";
   let hasRules = true;
 }
 

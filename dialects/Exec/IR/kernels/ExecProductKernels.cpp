@@ -1,9 +1,9 @@
-//===- ExecProductKernels.cpp - Kinds of products ------------------------===//
+//===- ExecProductKernels.cpp - Kinds of products -------------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
 #include "dialects/Exec/IR/PreparedRows.h"
 #include "runtime/schema/Limits.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::exec;

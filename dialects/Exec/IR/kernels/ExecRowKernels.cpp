@@ -25,7 +25,7 @@ void MaskFirstKernelAttr::describe(ContractWriter &w) const {
   describeNumbered(w, getWidth());
 }
 
-void ExcludeKernelAttr::describe(ContractWriter &w) const {
+void MaskTokensKernelAttr::describe(ContractWriter &w) const {
   describeNumbered(w, getWidth());
 }
 
@@ -81,7 +81,7 @@ void CopyColsKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getYStride(), getWidth(), getYOffset()).result(); // y
 }
 
-void TakeRowsKernelAttr::describe(ContractWriter &w) const {
+void GatherRowsKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p1, getXStride(), getWidth()); // x
   w.words(w.p0);                          // index
   w.words(w.p0 * getWidth()).result();    // y

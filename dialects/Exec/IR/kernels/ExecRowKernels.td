@@ -26,7 +26,7 @@ def Exec_MaskFirstKernel : Exec_NumberedRows<"MaskFirst", "mask_first"> {
   let description = "Buffers: x, positions, y.";
 }
 
-def Exec_ExcludeKernel : Exec_NumberedRows<"Exclude", "exclude"> {
+def Exec_MaskTokensKernel : Exec_NumberedRows<"MaskTokens", "mask_tokens"> {
   let summary = "logits with one token at -infinity";
   let description = "Buffers: x, tokens, y.";
 }
@@ -90,8 +90,8 @@ def Exec_CopyColsKernel : Exec_Kernel<"CopyCols", "copy_cols", 1, "Rows", (ins
   let description = "Buffers: x, y.";
 }
 
-def Exec_TakeRowsKernel
-    : Exec_Kernel<"TakeRows", "take_rows", 2, "GatheredRows", (ins
+def Exec_GatherRowsKernel
+    : Exec_Kernel<"GatherRows", "gather_rows", 2, "GatheredRows", (ins
         Exec_Size:$width, Exec_Stride:$x_stride)> {
   let summary = "rows selected by an index";
   let description = [{

@@ -1,7 +1,7 @@
-//===- ExecSampleKernels.cpp - Kinds that sample -------------------------===//
+//===- ExecSampleKernels.cpp - Kinds that sample --------------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::exec;

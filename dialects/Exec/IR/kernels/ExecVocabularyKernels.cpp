@@ -1,7 +1,7 @@
-//===- ExecVocabularyKernels.cpp - Kinds over rows of logits -------------===//
+//===- ExecVocabularyKernels.cpp - Kinds over rows of logits --------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
-#include "runtime/schema/SamplingWords.h"
+#include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -76,7 +76,7 @@ void MaskColumnsKernelAttr::describe(ContractWriter &w) const {
   w.words(w.p0 * getWidth()).result();                                 // y
 }
 
-void PickResidualKernelAttr::describe(ContractWriter &w) const {
+void SampleResidualKernelAttr::describe(ContractWriter &w) const {
   w.limit(1, 1, kMostParam);
   w.limit(2, 1, kMostParam);
   w.words(w.p1 * getWidth()); // p

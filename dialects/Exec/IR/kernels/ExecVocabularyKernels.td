@@ -70,8 +70,8 @@ def Exec_ProbabilitiesKernel
   }];
 }
 
-def Exec_PickResidualKernel
-    : Exec_Kernel<"PickResidual", "pick_residual", 3, "GatheredRows", (ins
+def Exec_SampleResidualKernel
+    : Exec_Kernel<"SampleResidual", "sample_residual", 3, "GatheredRows", (ins
         Exec_Size:$width, Exec_Flag:$less, Exec_Flag:$chosen,
         Exec_SizeOrNone:$packed)> {
   let summary = "a column sampled from the positive part of p - q";

@@ -5,8 +5,8 @@
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Checks shared by attention and attention parts; `values` is the width of the
-/// values of a head.
+/// Checks shared by attention and attention splits; `values` is the width of
+/// the values of a head.
 template <typename KernelT, typename OpT>
 static typename KernelT::Params entriesParams(OpT op, int64_t values) {
   ColumnView q = viewOf(op.getQ());
@@ -25,15 +25,15 @@ static typename KernelT::Params entriesParams(OpT op, int64_t values) {
   params.scale = op.getScaleAttr();
   params.q_stride = q.stride;
   params.slots = rowLimitOf(op.getPageTable());
-  params.part = op.getPart().value_or(0);
+  params.split = op.getSplit().value_or(0);
   return params;
 }
 
 template <typename OpT>
-static LogicalResult verifyHeads(OpT op, Value result, int64_t parts) {
+static LogicalResult verifyHeads(OpT op, Value result, int64_t splits) {
   int64_t heads = op.getHeads(), keyHeads = op.getKvHeads();
-  if (heads < 1 || keyHeads < 1 || heads % keyHeads != 0 || parts < 1 ||
-      columnsOf(op.getQ()) % heads != 0 || columnsOf(result) % parts != 0)
+  if (heads < 1 || keyHeads < 1 || heads % keyHeads != 0 || splits < 1 ||
+      columnsOf(op.getQ()) % heads != 0 || columnsOf(result) % splits != 0)
     return op.emitOpError("expected heads that divide the columns of ")
            << op.getQ().getType() << " and " << result.getType() << ", got "
            << heads << " of queries, " << keyHeads << " of keys";
@@ -70,37 +70,37 @@ llvm::SmallVector<Count> AttentionOp::getKernelParams() {
 }
 
 //===----------------------------------------------------------------------===//
-// AttentionPartsOp and AttentionJoinOp
+// AttentionSplitKvOp and AttentionCombineOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionPartsOp::verify() {
-  return verifyHeads(*this, getLeft(), getParts()); // C2
+LogicalResult AttentionSplitKvOp::verify() {
+  return verifyHeads(*this, getLeft(), getSplits()); // C2
 }
 
-KernelAttrInterface AttentionPartsOp::makeKernel() {
+KernelAttrInterface AttentionSplitKvOp::makeKernel() {
   auto params =
-      entriesParams<AttentionPartsKernelAttr>(*this, int64_t(getValues()));
+      entriesParams<AttentionSplitKvKernelAttr>(*this, int64_t(getValues()));
   params.window = getWindow();
-  params.parts = getParts();
-  params.part_stride = columnsOf(getLeft()) / params.parts;
   params.splits = getSplits();
-  return AttentionPartsKernelAttr::get(getContext(), params);
+  params.split_stride = columnsOf(getLeft()) / params.splits;
+  params.tasks_per_tile = getTasksPerTile();
+  return AttentionSplitKvKernelAttr::get(getContext(), params);
 }
 
-llvm::SmallVector<Count> AttentionPartsOp::getKernelParams() {
+llvm::SmallVector<Count> AttentionSplitKvOp::getKernelParams() {
   return {rowsOf(getQ()), columnsOf(getPageTable())};
 }
 
-KernelAttrInterface AttentionJoinOp::makeKernel() {
-  int64_t parts = getParts(), heads = getHeads(), width = columnsOf(getY());
-  return AttentionJoinKernelAttr::get(
+KernelAttrInterface AttentionCombineOp::makeKernel() {
+  int64_t splits = getSplits(), heads = getHeads(), width = columnsOf(getY());
+  return AttentionCombineKernelAttr::get(
       getContext(), {.q_heads = heads,
                      .kv_heads = int64_t(getKvHeads()),
                      .dv = width / heads,
                      .dtype = getDtype(),
-                     .part = int64_t(getPart()),
+                     .split = int64_t(getSplit()),
                      .window = int64_t(getWindow()),
-                     .parts = parts,
-                     .part_stride = columnsOf(getLeft()) / parts,
+                     .splits = splits,
+                     .split_stride = columnsOf(getLeft()) / splits,
                      .y_stride = width});
 }

@@ -18,7 +18,7 @@ class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
                    DefaultValuedAttr<I64Attr, "0">:$values_at,
                    DefaultValuedAttr<F32Attr, "1.0f">:$scale,
                    DefaultValuedAttr<I64Attr, "1">:$cache_heads,
-                   OptionalAttr<I64Attr>:$part,
+                   OptionalAttr<I64Attr>:$split,
                    DefaultValuedAttr<I64Attr, "0">:$window);
   string placeSyntax = [{
     $q `in` $pages (`divided` `by` $cache_heads^)? `slots` $slots
@@ -26,7 +26,7 @@ class Exec_ReadsEntriesOp<string mnemonic, list<Trait> traits = []>
   }];
   string shapeSyntax = [{
     `heads` $heads `kv_heads` $kv_heads (`keys_at` $keys_at^)?
-    (`values_at` $values_at^)? (`scale` $scale^)? (`part` $part^)?
+    (`values_at` $values_at^)? (`scale` $scale^)? (`split` $split^)?
     (`window` $window^)?
   }];
   let methods = "::llvm::SmallVector<::mlir::exec::Count> getKernelParams();";
@@ -38,9 +38,9 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
   let summary = "Attend to the entries up to each row's position";
   let description = [{
     A query head reads the columns of its key head in an entry; the width of the
-    values is y's columns per head. Sums are made per part of `part` positions
-    and then joined; without `part` there is one part. `window` is the number of
-    positions that a row sees, 0 for all. With `tree`, a mask for each row,
+    values is y's columns per head. Sums are made per split of `split` positions
+    and then joined; without `split` there is one split. `window` is the number
+    of positions that a row sees, 0 for all. With `tree`, a mask for each row,
     `positions` are the places of the rows' windows. A row sees all places
     before its window, and in the window the places whose bits are set, the
     first place being bit 0.
@@ -63,61 +63,63 @@ def Exec_AttentionOp : Exec_ReadsEntriesOp<"attention",
              # shapeSyntax;
 }
 
-def Exec_AttentionPartsOp : Exec_ReadsEntriesOp<"attention_parts",
+def Exec_AttentionSplitKvOp : Exec_ReadsEntriesOp<"attention_split_kv",
     [Exec_SameRows<["q", "left"]>]> {
-  let summary = "Attend to parts of the positions";
+  let summary = "Attend to splits of the positions";
   let description = [{
     Computes `exec.attention`, but returns the partial results of each of the
-    `parts` parts for `exec.attention_join`. One group of eight rows has
-    `splits` tasks for each tile of heads, which share its parts. With several
-    groups the positions are divided by max(2, `splits` / groups), and several
-    tasks share each division. Each group still has `splits` tasks per tile, so
-    `splits` is the number of workers for a tile, whatever the number of rows.
-    `values` is the width of a head's values.
+    `splits` splits for `exec.attention_combine`. One group of eight rows has
+    `tasks_per_tile` tasks for each tile of heads, which share its splits. With
+    several groups the positions are divided by max(2, `tasks_per_tile` /
+    groups), and several tasks share each division. Each group still has
+    `tasks_per_tile` tasks per tile, so `tasks_per_tile` is the number of
+    workers for a tile, whatever the number of rows. `values` is the width of a
+    head's values.
 
     Example:
     ```mlir
-    %left = exec.attention_parts %q in %layer slots %s positions %p pages %table
-        values 16 parts 5 splits 4 heads 8 kv_heads 2 part 512
+    %left = exec.attention_split_kv %q in %layer slots %s positions %p
+        pages %table values 16 splits 5 tasks_per_tile 4
+        heads 8 kv_heads 2 split 512
         : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>,
            memref<?x16x54xf32>) -> tensor<1x1600xf32>
     ```
     - (C1) q, slots, positions and the result have the same number of rows.
-    - (C2) kv_heads divides heads; heads divides the columns of q, and parts the
-      columns of the result.
+    - (C2) kv_heads divides heads; heads divides the columns of q, and splits
+      the columns of the result.
   }];
-  let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$parts,
-                                       I64Attr:$splits));
+  let inputs = !con(place, shape, (ins I64Attr:$values, I64Attr:$splits,
+                                       I64Attr:$tasks_per_tile));
   let results = (outs Exec_RowsResult:$left);
   let syntax = placeSyntax
-      # " `values` $values `parts` $parts `splits` $splits "
+      # " `values` $values `splits` $splits `tasks_per_tile` $tasks_per_tile "
              # shapeSyntax;
 }
 
-def Exec_AttentionJoinOp : Exec_CallOp<"attention_join",
+def Exec_AttentionCombineOp : Exec_CallOp<"attention_combine",
     [Exec_SameRows<["positions", "left", "y"]>, Exec_Whole<"left">]> {
-  let summary = "Join the partial results of attention parts";
+  let summary = "Join the partial results of attention splits";
   let description = [{
-    The attributes are those of the `exec.attention_parts` that made the
+    The attributes are those of the `exec.attention_split_kv` that made the
     operand; `as` is the cache's element type.
 
     Example:
     ```mlir
-    %y = exec.attention_join %left positions %p parts 5 heads 8 kv_heads 2
-        part 512 as f32
+    %y = exec.attention_combine %left positions %p splits 5 heads 8 kv_heads 2
+        split 512 as f32
         : (tensor<1xi32>, tensor<1x1600xf32>) -> tensor<1x128xf32>
     ```
     - (C1) all have the same number of rows.
     - (C2) left is no view.
   }];
-  let inputs = (ins Exec_Numbers:$positions, Exec_Rows:$left, I64Attr:$parts,
-                    I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$part,
+  let inputs = (ins Exec_Numbers:$positions, Exec_Rows:$left, I64Attr:$splits,
+                    I64Attr:$heads, I64Attr:$kv_heads, I64Attr:$split,
                     DefaultValuedAttr<I64Attr, "0">:$window,
                     Exec_ElementAttr:$dtype);
   let results = (outs Exec_RowsResult:$y);
   let syntax = [{
-    $left `positions` $positions `parts` $parts `heads` $heads
-    `kv_heads` $kv_heads `part` $part (`window` $window^)? `as` $dtype
+    $left `positions` $positions `splits` $splits `heads` $heads
+    `kv_heads` $kv_heads `split` $split (`window` $window^)? `as` $dtype
   }];
 }
 

@@ -89,7 +89,7 @@ bool ControlOp::updatesSameRowsAs(KernelOpInterface other) {
          isSameBuffer(control.getSlots(), getSlots());
 }
 
-LogicalResult NearestTaskOp::verify() {
+LogicalResult ClampTaskOp::verify() {
   if (!(*this)->getParentOfType<ProgramOp>()) // C1
     return success();
   return emitOpError("expected in the body of a kernel, got one in a program");

@@ -38,7 +38,7 @@ def Exec_ControlOp : Exec_Op<"control", [
       each slot.
     - (C3) operands and results have the number and types of the body's
       arguments.
-    - (C4) operands that tasks read at other tasks' rows (`exec.nearest_task`)
+    - (C4) operands that tasks read at other tasks' rows (`exec.clamp_task`)
       are packed.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Exec_CountAttr:$count,
@@ -65,7 +65,7 @@ def Exec_ControlOp : Exec_Op<"control", [
   let hasVerifier = 1;
 }
 
-def Exec_NearestTaskOp : Exec_Op<"nearest_task", [Pure]> {
+def Exec_ClampTaskOp : Exec_Op<"clamp_task", [Pure]> {
   let summary = "Clamp a number to the tasks of the call";
   let description = [{
     In the body of a kernel: returns `index`, clamped to the range of tasks of
@@ -73,7 +73,7 @@ def Exec_NearestTaskOp : Exec_Op<"nearest_task", [Pure]> {
 
     Example:
     ```mlir
-    %own = exec.nearest_task %group : index
+    %own = exec.clamp_task %group : index
     ```
     - (C1) the op does not stand in a program.
   }];

@@ -168,7 +168,7 @@ def Exec_AllocOp : Exec_Op<"alloc", [HasParent<"::mlir::exec::ProgramOp">]> {
 }
 
 /// The number of active rows.
-def Exec_LiveNumber
+def Exec_ActiveNumber
     : Type<CPred<"$_self == ::mlir::MemRefType::get("
                  "{1}, ::mlir::IntegerType::get($_self.getContext(), 32))">,
            "memref<1xi32>", "::mlir::MemRefType">,
@@ -206,7 +206,7 @@ def Exec_DispatchOp : Exec_Op<"dispatch", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$buffers,
-                       Optional<Exec_LiveNumber>:$live,
+                       Optional<Exec_ActiveNumber>:$live,
                        Exec_CountArrayAttr:$params, DenseI64ArrayAttr:$offsets,
                        I64Attr:$outputs);
   let assemblyFormat = [{

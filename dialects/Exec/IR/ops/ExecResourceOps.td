@@ -55,7 +55,7 @@ def Exec_KernelOp : Exec_ResourceOp<"kernel", [
       the first extent of an output is.
     - (C4) a body holds `arith`, `math`, `scf.for` and `scf.if`, small buffers
       of its own (`memref.alloca`, at its top level), loads, stores and
-      `exec.nearest_task`. It stores only to its own buffers, updates and
+      `exec.clamp_task`. It stores only to its own buffers, updates and
       outputs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,

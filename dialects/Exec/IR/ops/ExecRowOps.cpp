@@ -24,7 +24,7 @@ LogicalResult ColumnsOp::verify() {
   return success();
 }
 
-LogicalResult RegroupOp::verify() {
+LogicalResult ReshapeOp::verify() {
   if (elementsOf(getX()) != elementsOf(getResult())) // C1
     return emitOpError("expected equal numbers of elements, got ")
            << getX().getType() << " and " << getType();
@@ -158,8 +158,8 @@ KernelAttrInterface CopyOp::makeKernel() {
 }
 
 KernelAttrInterface GatherRowsOp::makeKernel() {
-  return TakeRowsKernelAttr::get(getContext(),
-                                 {.width = columnsOf(getResult())});
+  return GatherRowsKernelAttr::get(getContext(),
+                                   {.width = columnsOf(getResult())});
 }
 
 llvm::SmallVector<Count> GatherRowsOp::getKernelParams() {

@@ -27,7 +27,7 @@ def Exec_ColumnsOp : Exec_Op<"columns", [
   let hasVerifier = 1;
 }
 
-def Exec_RegroupOp : Exec_Op<"regroup", [
+def Exec_ReshapeOp : Exec_Op<"reshape", [
     Pure, HasParent<"::mlir::exec::ProgramOp">]> {
   let summary = "Reshape between per-row and per-slot numbers";
   let description = [{
@@ -36,7 +36,7 @@ def Exec_RegroupOp : Exec_Op<"regroup", [
 
     Example:
     ```mlir
-    %rows = exec.regroup %grid : tensor<2x3xi32> -> tensor<6xi32>
+    %rows = exec.reshape %grid : tensor<2x3xi32> -> tensor<6xi32>
     ```
     - (C1) the number of elements is the same.
     - (C2) element types are equal.

@@ -68,6 +68,6 @@ bool SampleOp::readsAnyRow(size_t index) {
   return operand == getTokens() || operand == getSampling();
 }
 
-KernelAttrInterface ExcludeOp::makeKernel() {
-  return ExcludeKernelAttr::get(getContext(), {.width = columnsOf(getY())});
+KernelAttrInterface MaskTokensOp::makeKernel() {
+  return MaskTokensKernelAttr::get(getContext(), {.width = columnsOf(getY())});
 }

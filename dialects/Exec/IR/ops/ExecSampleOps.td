@@ -92,7 +92,7 @@ def Exec_SampleOp : Exec_CallOp<"sample", [
   let hasVerifier = 1;
 }
 
-def Exec_ExcludeOp : Exec_CallOp<"exclude", [
+def Exec_MaskTokensOp : Exec_CallOp<"mask_tokens", [
     Exec_SameRows<["x", "tokens"]>, Exec_SameShape<["x", "y"]>,
     Exec_Whole<"x">]> {
   let summary = "Set the logit of one token per row to -infinity";
@@ -101,7 +101,7 @@ def Exec_ExcludeOp : Exec_CallOp<"exclude", [
 
     Example:
     ```mlir
-    %rest = exec.exclude %logits, %best
+    %rest = exec.mask_tokens %logits, %best
         : (tensor<4x64xf32>, tensor<4xi32>) -> tensor<4x64xf32>
     ```
     - (C1) there is one token per row.

@@ -167,7 +167,7 @@ bool ProbabilitiesOp::readsAnyRow(size_t index) {
   return getOperand(index) != getX();
 }
 
-LogicalResult PickResidualOp::verify() {
+LogicalResult SampleResidualOp::verify() {
   Count picks = rowsOf(getPicks());
   if (getPlaces() && !getAt()) // C4
     return emitOpError("expected places with a row for each pick, got none");
@@ -187,23 +187,24 @@ LogicalResult PickResidualOp::verify() {
          << " picks, got " << getOperandTypes();
 }
 
-KernelAttrInterface PickResidualOp::makeKernel() {
+KernelAttrInterface SampleResidualOp::makeKernel() {
   int64_t packed =
       getPlaces() ? *ratio(rowsOf(getPlaces()), rowsOf(getPicks())) : 0;
-  return PickResidualKernelAttr::get(getContext(), {.width = columnsOf(getP()),
-                                                    .less = bool(getQ()),
-                                                    .chosen = bool(getAt()),
-                                                    .packed = packed});
+  return SampleResidualKernelAttr::get(getContext(),
+                                       {.width = columnsOf(getP()),
+                                        .less = bool(getQ()),
+                                        .chosen = bool(getAt()),
+                                        .packed = packed});
 }
 
 // Packed rows do not have the order of the picks, even if their number is the
 // same.
-bool PickResidualOp::followsRowsOf(size_t index) {
+bool SampleResidualOp::followsRowsOf(size_t index) {
   bool isPacked = getPlaces() && getOperand(index) == getP();
   return !isPacked && hasCallsRows(*this, index);
 }
 
-llvm::SmallVector<Count> PickResidualOp::getKernelParams() {
+llvm::SmallVector<Count> SampleResidualOp::getKernelParams() {
   return {rowsOf(getPicks()), rowsOf(getP()),
           getQ() ? rowsOf(getQ()) : Count(1)};
 }

@@ -176,7 +176,7 @@ def Exec_ProbabilitiesOp : Exec_CallOp<"probabilities", [
   let hasVerifier = 1;
 }
 
-def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
+def Exec_SampleResidualOp : Exec_CallOp<"sample_residual", [
     AttrSizedOperandSegments, Exec_SameRows<["uniforms", "picks"]>,
     Exec_Whole<"p">, Exec_Whole<"q">]> {
   let summary = "Sample a column from the positive part of p - q";
@@ -187,7 +187,7 @@ def Exec_PickResidualOp : Exec_CallOp<"pick_residual", [
 
     Example:
     ```mlir
-    %t = exec.pick_residual %p less %q at %count by %u
+    %t = exec.sample_residual %p less %q at %count by %u
         : (tensor<6x64xf32>, tensor<4x64xf32>, tensor<2xi32>, tensor<2xf32>)
         -> tensor<2xi32>
     ```

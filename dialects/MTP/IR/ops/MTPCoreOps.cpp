@@ -19,10 +19,10 @@ LogicalResult PromptRowsOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// regroup
+// reshape
 //===----------------------------------------------------------------------===//
 
-LogicalResult RegroupOp::verify() {
+LogicalResult ReshapeOp::verify() {
   auto from = cast<RankedTensorType>(getX().getType());
   auto to = cast<RankedTensorType>(getType());
   // Returns whether `groups` has the columns of `rows` in each group.
@@ -35,21 +35,21 @@ LogicalResult RegroupOp::verify() {
   bool fits = from.getElementType() == to.getElementType() &&
               (from.getShape().drop_front() == to.getShape().drop_front() ||
                isInGroups(from, to) || isInGroups(to, from));
-  if (!fits) // regroup_c1
+  if (!fits) // reshape_c1
     return emitOpError("expected rows on one side and the same in groups on "
                        "the other, got ")
            << from << " and " << to;
   if (from.hasStaticShape() && to.hasStaticShape() &&
-      from.getNumElements() != to.getNumElements()) // regroup_c2
+      from.getNumElements() != to.getNumElements()) // reshape_c2
     return emitOpError("expected equal numbers of elements, got ")
            << from << " and " << to;
   return success();
 }
 
-OpFoldResult RegroupOp::fold(FoldAdaptor) {
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   if (getX().getType() == getType())
     return getX();
-  auto inner = getX().getDefiningOp<RegroupOp>();
+  auto inner = getX().getDefiningOp<ReshapeOp>();
   if (inner && inner.getX().getType() == getType())
     return inner.getX();
   return {};

@@ -113,7 +113,7 @@ def MTP_RowPositionsOp : MTP_Op<"row_positions", [Pure]> {
   let assemblyFormat = "$rows attr-dict `:` type($result)";
 }
 
-def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
+def MTP_ReshapeOp : MTP_Op<"reshape", [Pure]> {
   let summary = "Reshape between per-row and per-slot tensors";
   let description = [{
     Converts between one number per row, `tensor<?xi32>`, and n numbers per
@@ -121,8 +121,8 @@ def MTP_RegroupOp : MTP_Op<"regroup", [Pure]> {
     the shapes `tensor<?xVxf32>` and `tensor<?xnxVxf32>`. Nothing is moved.
 
     ```mlir
-    %rows = mtp.regroup %grid : tensor<?x3xi32> -> tensor<?xi32>
-    %own = mtp.regroup %logits : tensor<?x64xf32> -> tensor<?x3x64xf32>
+    %rows = mtp.reshape %grid : tensor<?x3xi32> -> tensor<?xi32>
+    %own = mtp.reshape %logits : tensor<?x64xf32> -> tensor<?x3x64xf32>
     ```
 
     A group of open size (`tensor<?x?xVxf32>`) gets the number of rows of a slot
@@ -194,7 +194,7 @@ def MTP_PromptValuesOp : MTP_Op<"prompt_values", [
   let description = [{
     The operands replace the results of the prefill's `mtp.verify`: the logits
     of the prompt's last row, and the other results for all prompt rows.
-    `mtp-expand-verify` writes the op, and `mtp-mix-prompts` removes it.
+    `mtp-expand-verify` writes the op, and `mtp-merge-prefill` removes it.
 
     ```mlir
     mtp.prompt_values %logits, %hidden, %rows

@@ -36,7 +36,7 @@ def MTP_RoundOp : MTP_Op<"round", [
 
     A round with `prompts` is a mixed batch: it also runs that number of prompt
     rows. Its `mtp.verify` runs both kinds of rows. A prefill `beside` the round
-    holds the remaining work on the prompt rows, until `mtp-mix-prompts` moves
+    holds the remaining work on the prompt rows, until `mtp-merge-prefill` moves
     that work into the round.
 
     Constraints:

@@ -248,13 +248,13 @@ LogicalResult ArgmaxOp::verifySymbolUses(SymbolTableCollection &symbols) {
                              widthOf(getX()));
 }
 
-LogicalResult ExcludeOp::verify() {
+LogicalResult MaskTokensOp::verify() {
   return expectRows(*this, "the tokens", getExcluded(),
-                    getLogits()); // exclude_c1
+                    getLogits()); // mask_tokens_c1
 }
 
-LogicalResult ExcludeOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // exclude_c2
+LogicalResult MaskTokensOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyVocabularyUse(*this, symbols, getTokensAttr(), // mask_tokens_c2
                              widthOf(getLogits()));
 }
 
@@ -276,7 +276,7 @@ LogicalResult SampleOp::verifySymbolUses(SymbolTableCollection &symbols) {
                              widthOf(getLogits()));
 }
 
-LogicalResult TakeRowsOp::verify() {
+LogicalResult GatherRowsOp::verify() {
   if (hasOpenWidths(*this))
     return success();
   FailureOr<int64_t> width = staticWidth(*this, "the operand", getX());
@@ -284,7 +284,8 @@ LogicalResult TakeRowsOp::verify() {
       failed(expectRows(*this, "a result", getResult(), getIndex()))) {
     return failure();
   }
-  return expectWidth(*this, "the result", getResult(), *width); // take_rows_c1
+  return expectWidth(*this, "the result", getResult(),
+                     *width); // gather_rows_c1
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- MTPModelOps.td - Model operations -------------------*- tablegen -*-===//
 //
-// Ops of a layer that work row by row. Only take_rows reads another row;
+// Ops of a layer that work row by row. Only gather_rows reads another row;
 // attention has a file of its own.
 //
 //===----------------------------------------------------------------------===//
@@ -381,11 +381,11 @@ def MTP_ArgmaxOp : MTP_PickOp<"argmax"> {
   let hasVerifier = 1;
 }
 
-def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
+def MTP_GatherRowsOp : MTP_ModelOp<"gather_rows"> {
   let summary = "Gather rows by index";
   let description = [{
     ```mlir
-    %y = mtp.take_rows %x, %last
+    %y = mtp.gather_rows %x, %last
          : tensor<?x192xf32>, tensor<?xi32> -> tensor<?x192xf32>
     ```
 
@@ -400,8 +400,8 @@ def MTP_TakeRowsOp : MTP_ModelOp<"take_rows"> {
   let hasVerifier = 1;
 }
 
-def MTP_ExcludeOp
-    : MTP_PickOp<"exclude", [AllTypesMatch<["logits", "result"]>]> {
+def MTP_MaskTokensOp
+    : MTP_PickOp<"mask_tokens", [AllTypesMatch<["logits", "result"]>]> {
   let summary = "Set the logit of one token per row to -infinity";
   let description = [{
     The logit of the row's token becomes -infinity. A token that has no column
@@ -409,8 +409,8 @@ def MTP_ExcludeOp
     siblings in a tree of drafts.
 
     ```mlir
-    %rest = mtp.exclude %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
-    %rest = mtp.exclude %few, %best tokens @frequent
+    %rest = mtp.mask_tokens %logits, %best : tensor<?x4096xf32>, tensor<?xi32>
+    %rest = mtp.mask_tokens %few, %best tokens @frequent
             : tensor<?x64xf32>, tensor<?xi32>
     ```
 

@@ -147,24 +147,24 @@ LogicalResult MaskColumnsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-LogicalResult PickResidualOp::verify() {
+LogicalResult SampleResidualOp::verify() {
   if (hasOpenWidths(*this))
     return success();
   FailureOr<int64_t> width = staticWidth(*this, "p", getP());
-  if (failed(width) || // pick_residual_c1
+  if (failed(width) || // sample_residual_c1
       (getQ() && failed(expectWidth(*this, "q", getQ(), *width))))
     return failure();
-  if (getPlaces() && (isInGroups(getP()) || !getAt())) // pick_residual_c2
+  if (getPlaces() && (isInGroups(getP()) || !getAt())) // sample_residual_c2
     return emitOpError("expected packed rows, and a row for each slot, with "
                        "places, got ")
            << getP().getType();
   for (Value rows : {Value(getP()), Value(getQ())})
     if (rows && !(getPlaces() && rows == getP()) &&
-        isInGroups(rows) != bool(getAt())) // pick_residual_c2
+        isInGroups(rows) != bool(getAt())) // sample_residual_c2
       return emitOpError("expected ")
              << (getAt() ? "groups with" : "rows without")
              << " a row for each slot, got " << rows.getType();
-  for (Value operand : getOperands()) // pick_residual_c3
+  for (Value operand : getOperands()) // sample_residual_c3
     if (!(getPlaces() && operand == getP()) &&
         failed(expectRows(*this, "all operands", operand, getResult())))
       return failure();

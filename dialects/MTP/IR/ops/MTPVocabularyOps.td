@@ -189,8 +189,8 @@ def MTP_ProbabilitiesOp
   let hasVerifier = 1;
 }
 
-def MTP_PickResidualOp
-    : MTP_ModelOp<"pick_residual", [AttrSizedOperandSegments]> {
+def MTP_SampleResidualOp
+    : MTP_ModelOp<"sample_residual", [AttrSizedOperandSegments]> {
   let summary = "Sample a token from the positive part of p - q";
   let description = [{
     Draws from max(p - q, 0), normalised, or from p without q (residual
@@ -205,14 +205,14 @@ def MTP_PickResidualOp
     the pick -1.
 
     ```mlir
-    %t = mtp.pick_residual %p by %u
+    %t = mtp.sample_residual %p by %u
          : (tensor<?x4096xf32>, tensor<?xf32>) -> tensor<?xi32>
     // The bonus token: from p alone if all drafts are accepted.
-    %t = mtp.pick_residual %p less %q at %count by %u
+    %t = mtp.sample_residual %p less %q at %count by %u
          : (tensor<?x3x4096xf32>, tensor<?x2x4096xf32>, tensor<?xi32>,
             tensor<?xf32>) -> tensor<?xi32>
     // The bonus token of packed rows.
-    %t = mtp.pick_residual %packed[%places] less %q at %count by %u
+    %t = mtp.sample_residual %packed[%places] less %q at %count by %u
          : (tensor<?x4096xf32>, tensor<?x3xi32>, tensor<?x2x4096xf32>,
             tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     ```

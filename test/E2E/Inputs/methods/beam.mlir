@@ -19,14 +19,14 @@ func.func private @begin(%slots: tensor<?xi32>, %anchor: tensor<?xi32>) -> (tens
     %masks = arith.constant dense<1> : tensor<3xi64>
     mtp.yield %rows, %sums, %nodes, %masks : tensor<3xi32>, tensor<3xf32>, tensor<3xi32>, tensor<3xi64>
   } : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?x3xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>)
-  %rows = mtp.regroup %r : tensor<?x3xi32> -> tensor<?xi32>
+  %rows = mtp.reshape %r : tensor<?x3xi32> -> tensor<?xi32>
   return %rows, %sums, %nodes, %masks : tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>
 }
 // Stores the candidates of three nodes and returns the three best as the next beam. Inputs: the
 // nodes' logits, states, position, sums, numbers and masks. Results: tokens, rows, states, next
 // position, sums, numbers and masks.
 func.func private @expand(%slots: tensor<?xi32>, %l: tensor<?x?xf32>, %g: tensor<?x?xf32>, %at: tensor<?xi32>, %sums: tensor<?x3xf32>, %nodes: tensor<?x3xi32>, %masks: tensor<?x3xi64>) -> (tensor<?xi32>, !mtp.rows, tensor<?x?xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>) {
-  %three = mtp.regroup %l : tensor<?x?xf32> -> tensor<?x3x?xf32>
+  %three = mtp.reshape %l : tensor<?x?xf32> -> tensor<?x3x?xf32>
   %best, %logs = mtp.top_k %three k 3 : tensor<?x3x?xf32> -> tensor<?x3x3xi32>, tensor<?x3x3xf32>
   %scores = mtp.per_slot %slots(%best, %logs, %at, %sums, %nodes) {
   ^bb0(%index: index, %slot: i32, %tokens: tensor<3x3xi32>, %own: tensor<3x3xf32>, %position: i32, %sum: tensor<3xf32>, %node: tensor<3xi32>):
@@ -109,15 +109,15 @@ func.func private @expand(%slots: tensor<?xi32>, %l: tensor<?x?xf32>, %g: tensor
     }
     mtp.yield %all#0, %of, %positions, %roots, %all#1, %all#2, %all#3, %all#4, %all#5, %behind : tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi64>, tensor<3xf32>, tensor<3xi32>, i32
   } : (tensor<?xi32>, tensor<?x3xi32>, tensor<?x9xf32>, tensor<?x3x3xi32>, tensor<?xi32>, tensor<?x3xi64>) -> (tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3xi32>, tensor<?x3xi64>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?xi32>)
-  %token = mtp.regroup %t : tensor<?x3xi32> -> tensor<?xi32>
-  %slot = mtp.regroup %s : tensor<?x3xi32> -> tensor<?xi32>
-  %position = mtp.regroup %p : tensor<?x3xi32> -> tensor<?xi32>
-  %root = mtp.regroup %r : tensor<?x3xi32> -> tensor<?xi32>
-  %place = mtp.regroup %q : tensor<?x3xi32> -> tensor<?xi32>
-  %from = mtp.regroup %f : tensor<?x3xi32> -> tensor<?xi32>
-  %mask = mtp.regroup %m : tensor<?x3xi64> -> tensor<?xi64>
+  %token = mtp.reshape %t : tensor<?x3xi32> -> tensor<?xi32>
+  %slot = mtp.reshape %s : tensor<?x3xi32> -> tensor<?xi32>
+  %position = mtp.reshape %p : tensor<?x3xi32> -> tensor<?xi32>
+  %root = mtp.reshape %r : tensor<?x3xi32> -> tensor<?xi32>
+  %place = mtp.reshape %q : tensor<?x3xi32> -> tensor<?xi32>
+  %from = mtp.reshape %f : tensor<?x3xi32> -> tensor<?xi32>
+  %mask = mtp.reshape %m : tensor<?x3xi64> -> tensor<?xi64>
   %rows = mtp.make_tree_rows %slot, %position from %root at %place seeing %mask refreshed : tensor<?xi32>, tensor<?xi64>
-  %h = mtp.take_rows %g, %from : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
+  %h = mtp.gather_rows %g, %from : tensor<?x?xf32>, tensor<?xi32> -> tensor<?x?xf32>
   return %token, %rows, %h, %next, %sum, %node, %m : tensor<?xi32>, !mtp.rows, tensor<?x?xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>
 }
 // Drafts the best candidates of all depths before position %at, in the order of their numbers.

@@ -51,7 +51,7 @@ mtp.round @generate {
       }
       mtp.yield %last : i32
     } : (tensor<?xi32>, tensor<?x?xi32>) -> tensor<?xi32>
-    %others = mtp.exclude %l, %before : tensor<?x64xf32>, tensor<?xi32>
+    %others = mtp.mask_tokens %l, %before : tensor<?x64xf32>, tensor<?xi32>
     %p = mtp.sample %others, %rows : tensor<?x64xf32> -> tensor<?xi32>
     mtp.yield %p : tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)

@@ -79,7 +79,7 @@ mtp.round @generate {
       } : tensor<?x64xf32>
       mtp.yield %count, %number, %one_hot : i32, f32, tensor<?x64xf32>
     } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?x64xf32>) -> (tensor<?xi32>, tensor<?xf32>, tensor<?x?x64xf32>)
-    %own = mtp.pick_residual %p less %q at %n by %u : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+    %own = mtp.sample_residual %p less %q at %n by %u : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     mtp.yield %n, %own : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>

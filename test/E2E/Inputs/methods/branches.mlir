@@ -32,7 +32,7 @@ mtp.round @generate {
   // Siblings are the best with the noise of the row that will verify them.
   %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %d1 = mtp.sample %l0, %rows0 : tensor<?x64xf32> -> tensor<?xi32>
-  %rest = mtp.exclude %l0, %d1 : tensor<?x64xf32>, tensor<?xi32>
+  %rest = mtp.mask_tokens %l0, %d1 : tensor<?x64xf32>, tensor<?xi32>
   %d2 = mtp.sample %rest, %rows0 : tensor<?x64xf32> -> tensor<?xi32>
   %l1 = mtp.embed %d1, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %d3 = mtp.sample %l1, %rows1 : tensor<?x64xf32> -> tensor<?xi32>

@@ -88,24 +88,24 @@ mtp.round @generate {
       } : tensor<?xi32>
       mtp.yield %tokens, %of, %positions, %roots, %masks, %drafting, %own, %verifying : tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?xi64>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>
     } : (tensor<?xi32>) -> (tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi64>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?xi32>)
-    %token = mtp.regroup %bt : tensor<?x?xi32> -> tensor<?xi32>
-    %of = mtp.regroup %bs : tensor<?x?xi32> -> tensor<?xi32>
-    %position = mtp.regroup %bp : tensor<?x?xi32> -> tensor<?xi32>
-    %root = mtp.regroup %br : tensor<?x?xi32> -> tensor<?xi32>
-    %mask = mtp.regroup %bm : tensor<?x?xi64> -> tensor<?xi64>
-    %drafting = mtp.regroup %own : tensor<?x?xi32> -> tensor<?xi32>
-    %slot = mtp.regroup %ds : tensor<?x?xi32> -> tensor<?xi32>
-    %verified = mtp.regroup %dp : tensor<?x?xi32> -> tensor<?xi32>
+    %token = mtp.reshape %bt : tensor<?x?xi32> -> tensor<?xi32>
+    %of = mtp.reshape %bs : tensor<?x?xi32> -> tensor<?xi32>
+    %position = mtp.reshape %bp : tensor<?x?xi32> -> tensor<?xi32>
+    %root = mtp.reshape %br : tensor<?x?xi32> -> tensor<?xi32>
+    %mask = mtp.reshape %bm : tensor<?x?xi64> -> tensor<?xi64>
+    %drafting = mtp.reshape %own : tensor<?x?xi32> -> tensor<?xi32>
+    %slot = mtp.reshape %ds : tensor<?x?xi32> -> tensor<?xi32>
+    %verified = mtp.reshape %dp : tensor<?x?xi32> -> tensor<?xi32>
     %block = mtp.make_tree_rows %of, %position from %root at %position seeing %mask refreshed : tensor<?xi32>, tensor<?xi64>
     %ew = mtp.weight "embed" : tensor<64x32xf32>
     %hw = mtp.weight "head" : tensor<64x32xf32>
     %e = mtp.embed %token, %ew : tensor<?xi32>, tensor<64x32xf32> -> tensor<?x32xf32>
     %x = mtp.apply @layer(%e, %block) weights "layers.0." cache @dkv[0] : (tensor<?x32xf32>, !mtp.rows) -> tensor<?x32xf32>
-    %g = mtp.take_rows %x, %drafting : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+    %g = mtp.gather_rows %x, %drafting : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
     %l = mtp.linear %g, %hw : tensor<?x32xf32>, tensor<64x32xf32> -> tensor<?x64xf32>
     %verifying = mtp.make_rows %slot, %verified : tensor<?xi32>
     %d = mtp.sample %l, %verifying : tensor<?x64xf32> -> tensor<?xi32>
-    %drafts = mtp.regroup %d : tensor<?xi32> -> tensor<?x?xi32>
+    %drafts = mtp.reshape %d : tensor<?xi32> -> tensor<?x?xi32>
     mtp.yield %drafts : tensor<?x?xi32>
   } : tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {

@@ -30,8 +30,8 @@ mtp.round @generate {
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x32xf32>
     %ls, %gs = func.call @drafter(%t, %h, %rows) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
     %three, %s0, %n0, %m0 = func.call @begin(%slots, %anchor) : (tensor<?xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>)
-    %l0 = mtp.take_rows %ls, %three : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
-    %g0 = mtp.take_rows %gs, %three : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+    %l0 = mtp.gather_rows %ls, %three : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+    %g0 = mtp.gather_rows %gs, %three : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
     %all:6 = scf.for %j = %c0 to %depths step %c1 iter_args(%l = %l0, %g = %g0, %at = %next, %s = %s0, %n = %n0, %m = %m0) -> (tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>) {
       %d, %row, %above, %behind, %sj, %nj, %mj = mtp.apply @expand(%slots, %l, %g, %at, %s, %n, %m) : (tensor<?xi32>, tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>) -> (tensor<?xi32>, !mtp.rows, tensor<?x32xf32>, tensor<?xi32>, tensor<?x3xf32>, tensor<?x3xi32>, tensor<?x3xi64>)
       %lj, %gj = func.call @drafter(%d, %above, %row) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)

@@ -29,8 +29,8 @@ mtp.round @generate {
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x32xf32>
     %ls, %gs = func.call @drafter(%t, %h, %rows) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
     %both = func.call @twice(%slots, %anchor) : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
-    %l0 = mtp.take_rows %ls, %both : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
-    %g0 = mtp.take_rows %gs, %both : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+    %l0 = mtp.gather_rows %ls, %both : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+    %g0 = mtp.gather_rows %gs, %both : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
     %all:3 = scf.for %j = %c0 to %depths step %c1 iter_args(%l = %l0, %g = %g0, %at = %next) -> (tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>) {
       %d, %row, %behind = mtp.apply @grow(%slots, %l, %at) : (tensor<?xi32>, tensor<?x64xf32>, tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>)
       %lj, %gj = func.call @drafter(%d, %g, %row) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)

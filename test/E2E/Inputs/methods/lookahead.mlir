@@ -30,7 +30,7 @@ mtp.round @generate {
   %is_drafting = arith.cmpi ugt, %k, %none : index
   scf.if %is_drafting {
     %own = mtp.argmax %logits : tensor<?x64xf32> -> tensor<?xi32>
-    %best = mtp.regroup %own : tensor<?xi32> -> tensor<?x?xi32>
+    %best = mtp.reshape %own : tensor<?xi32> -> tensor<?x?xi32>
     mtp.per_slot %slots(%drafts, %best) {
     ^bb0(%index: index, %slot: i32, %d: tensor<?xi32>, %b: tensor<?xi32>):
       %w = arith.constant 8 : index

@@ -29,8 +29,8 @@ mtp.round @generate {
     %c1 = arith.constant 1 : index
     %t, %rows, %anchor, %next, %h = mtp.refresh : tensor<?xi32>, !mtp.rows, tensor<?xi32>, tensor<?xi32>, tensor<?x32xf32>
     %ls, %gs = func.call @drafter(%t, %h, %rows) : (tensor<?xi32>, tensor<?x32xf32>, !mtp.rows) -> (tensor<?x64xf32>, tensor<?x32xf32>)
-    %l0 = mtp.take_rows %ls, %anchor : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
-    %g0 = mtp.take_rows %gs, %anchor : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
+    %l0 = mtp.gather_rows %ls, %anchor : tensor<?x64xf32>, tensor<?xi32> -> tensor<?x64xf32>
+    %g0 = mtp.gather_rows %gs, %anchor : tensor<?x32xf32>, tensor<?xi32> -> tensor<?x32xf32>
     // The row that verifies a draft has the position of the next hidden state.
     %all:3 = scf.for %j = %c1 to %k step %c1 iter_args(%l = %l0, %g = %g0, %at = %next) -> (tensor<?x64xf32>, tensor<?x32xf32>, tensor<?xi32>) {
       %row = mtp.make_rows %slots, %at : tensor<?xi32>

@@ -33,9 +33,9 @@ mtp.round @generate {
       } : tensor<64xi32>
       mtp.yield %tokens : tensor<64xi32>
     } : (tensor<?xi32>) -> tensor<?x64xi32>
-    %each = mtp.regroup %all : tensor<?x64xi32> -> tensor<?xi32>
+    %each = mtp.reshape %all : tensor<?x64xi32> -> tensor<?xi32>
     %logits = mtp.embed %each, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
-    %of_slots = mtp.regroup %logits : tensor<?x64xf32> -> tensor<?x64x64xf32>
+    %of_slots = mtp.reshape %logits : tensor<?x64xf32> -> tensor<?x64x64xf32>
     %best, %logs = mtp.top_k %of_slots k 3 : tensor<?x64x64xf32> -> tensor<?x64x3xi32>, tensor<?x64x3xf32>
     %d, %p = mtp.per_slot %slots(%best) {
     ^bb0(%index: index, %slot: i32, %next: tensor<64x3xi32>):

@@ -58,7 +58,7 @@ mtp.round @generate {
       %number = mtp.uniform %place, %one
       mtp.yield %count, %number : i32, f32
     } : (tensor<?xi32>, tensor<?x?xi32>, tensor<?x?xi32>, tensor<?x?x64xf32>, tensor<?x?x64xf32>) -> (tensor<?xi32>, tensor<?xf32>)
-    %own = mtp.pick_residual %p less %q at %n by %u : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
+    %own = mtp.sample_residual %p less %q at %n by %u : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?xi32>, tensor<?xf32>) -> tensor<?xi32>
     mtp.yield %n, %own : tensor<?xi32>, tensor<?xi32>
   } : (tensor<?x?xi32>, tensor<?x64xf32>, tensor<?x?x64xf32>) -> (tensor<?xi32>, tensor<?x?xi32>)
   mtp.commit %count, %tokens, %hidden : tensor<?xi32>, tensor<?x?xi32>, tensor<?x32xf32>

@@ -38,15 +38,15 @@ mtp.round @generate {
   // The anchor's four best tokens, and each time the best token after the best.
   %l0 = mtp.embed %anchor, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %b1 = mtp.sample %l0, %r0 : tensor<?x64xf32> -> tensor<?xi32>
-  %x1 = mtp.exclude %l0, %b1 : tensor<?x64xf32>, tensor<?xi32>
+  %x1 = mtp.mask_tokens %l0, %b1 : tensor<?x64xf32>, tensor<?xi32>
   %b2 = mtp.sample %x1, %r0 : tensor<?x64xf32> -> tensor<?xi32>
-  %x2 = mtp.exclude %x1, %b2 : tensor<?x64xf32>, tensor<?xi32>
+  %x2 = mtp.mask_tokens %x1, %b2 : tensor<?x64xf32>, tensor<?xi32>
   %b3 = mtp.sample %x2, %r0 : tensor<?x64xf32> -> tensor<?xi32>
-  %x3 = mtp.exclude %x2, %b3 : tensor<?x64xf32>, tensor<?xi32>
+  %x3 = mtp.mask_tokens %x2, %b3 : tensor<?x64xf32>, tensor<?xi32>
   %b4 = mtp.sample %x3, %r0 : tensor<?x64xf32> -> tensor<?xi32>
   %l1 = mtp.embed %b1, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %c2 = mtp.sample %l1, %r1 : tensor<?x64xf32> -> tensor<?xi32>
-  %y2 = mtp.exclude %l1, %c2 : tensor<?x64xf32>, tensor<?xi32>
+  %y2 = mtp.mask_tokens %l1, %c2 : tensor<?x64xf32>, tensor<?xi32>
   %u2 = mtp.sample %y2, %r1 : tensor<?x64xf32> -> tensor<?xi32>
   %l2 = mtp.embed %c2, %bigrams : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
   %c3 = mtp.sample %l2, %r2 : tensor<?x64xf32> -> tensor<?xi32>

@@ -11,7 +11,7 @@ mtp.state @nodes[max_k] : i32
 // Stores the drafts of the two branches, picked from the logits of their last rows, at position
 // %at. Returns the next rows: the best token of each branch, which sees only its own branch.
 func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: tensor<?xi32>) -> (tensor<?xi32>, !mtp.rows, tensor<?xi32>) {
-  %both = mtp.regroup %logits : tensor<?x?xf32> -> tensor<?x2x?xf32>
+  %both = mtp.reshape %logits : tensor<?x?xf32> -> tensor<?x2x?xf32>
   %best, %logs = mtp.top_k %both k 2 : tensor<?x2x?xf32> -> tensor<?x2x2xi32>, tensor<?x2x2xf32>
   %t, %s, %p, %r, %q, %m, %next = mtp.per_slot %slots(%best, %at) {
   ^bb0(%index: index, %slot: i32, %drafts: tensor<2x2xi32>, %position: i32):
@@ -66,12 +66,12 @@ func.func private @grow(%slots: tensor<?xi32>, %logits: tensor<?x?xf32>, %at: te
     %behind = arith.addi %position, %one : i32
     mtp.yield %tokens, %of, %positions, %roots, %places, %masks, %behind : tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi64>, i32
   } : (tensor<?xi32>, tensor<?x2x2xi32>, tensor<?xi32>) -> (tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi32>, tensor<?x2xi64>, tensor<?xi32>)
-  %token = mtp.regroup %t : tensor<?x2xi32> -> tensor<?xi32>
-  %of = mtp.regroup %s : tensor<?x2xi32> -> tensor<?xi32>
-  %position = mtp.regroup %p : tensor<?x2xi32> -> tensor<?xi32>
-  %root = mtp.regroup %r : tensor<?x2xi32> -> tensor<?xi32>
-  %place = mtp.regroup %q : tensor<?x2xi32> -> tensor<?xi32>
-  %mask = mtp.regroup %m : tensor<?x2xi64> -> tensor<?xi64>
+  %token = mtp.reshape %t : tensor<?x2xi32> -> tensor<?xi32>
+  %of = mtp.reshape %s : tensor<?x2xi32> -> tensor<?xi32>
+  %position = mtp.reshape %p : tensor<?x2xi32> -> tensor<?xi32>
+  %root = mtp.reshape %r : tensor<?x2xi32> -> tensor<?xi32>
+  %place = mtp.reshape %q : tensor<?x2xi32> -> tensor<?xi32>
+  %mask = mtp.reshape %m : tensor<?x2xi64> -> tensor<?xi64>
   %rows = mtp.make_tree_rows %of, %position from %root at %place seeing %mask refreshed : tensor<?xi32>, tensor<?xi64>
   return %token, %rows, %next : tensor<?xi32>, !mtp.rows, tensor<?xi32>
 }
@@ -96,7 +96,7 @@ func.func private @twice(%slots: tensor<?xi32>, %row: tensor<?xi32>) -> tensor<?
     %both = tensor.from_elements %r, %r : tensor<2xi32>
     mtp.yield %both : tensor<2xi32>
   } : (tensor<?xi32>, tensor<?xi32>) -> tensor<?x2xi32>
-  %all = mtp.regroup %rows : tensor<?x2xi32> -> tensor<?xi32>
+  %all = mtp.reshape %rows : tensor<?x2xi32> -> tensor<?xi32>
   return %all : tensor<?xi32>
 }
 }

@@ -10,11 +10,11 @@ MISTAKES = {
     "unscaled": ("rejection", "%bar = arith.mulf %w, %rest : f32",
                  "%bar = arith.mulf %w, %unit : f32"),
     # The token after the last node may be one that was tried.
-    "tried": ("rejection", "%x = mtp.pick_residual %p8 by", "%x = mtp.pick_residual %p0 by"),
+    "tried": ("rejection", "%x = mtp.sample_residual %p8 by", "%x = mtp.sample_residual %p0 by"),
     # The token after a rejected draft is drawn from p, not from p minus q.
-    "whole": ("rejection_drawn", "mtp.pick_residual %p less %q at %count by %by : "
+    "whole": ("rejection_drawn", "mtp.sample_residual %p less %q at %count by %by : "
               "(tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>)",
-              "mtp.pick_residual %p at %count by %by : "
+              "mtp.sample_residual %p at %count by %by : "
               "(tensor<?x?x?xf32>, tensor<?xi32>, tensor<?xf32>)"),
     # A draft is accepted by p alone.
     "by-p": ("rejection_drawn", "%share = arith.mulf %w, %qx : f32",
@@ -23,7 +23,7 @@ MISTAKES = {
     "ratio": ("block", "%less = arith.subf %unit, %share : f32",
               "%less = arith.subf %unit, %px : f32"),
     # The draft after the longest prefix is drawn again.
-    "again": ("block", "%x = mtp.pick_residual %p1 by", "%x = mtp.pick_residual %p0 by"),
+    "again": ("block", "%x = mtp.sample_residual %p1 by", "%x = mtp.sample_residual %p0 by"),
     # Both bounds must hold.
     "both": ("typical", "arith.minimumf %scaled, %most", "arith.maximumf %scaled, %most"),
     # The target's certainty does not count.

@@ -1,0 +1,280 @@
+//===- RoundCostModel.cpp - How long a round takes ------------------------===//
+
+#include "runtime/exec/schedule/RoundCostModel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+using namespace mtp;
+
+/// The number of first rounds of a shape of which the fastest counts.
+static constexpr uint32_t kSettling = 3;
+
+/// Rounds that a shape remembers, at first and later: its first rounds may not
+/// be typical.
+static constexpr double kFirstMemory = 8, kMemory = 24;
+
+/// The factor to which a deviation is cut: other processes had the machine.
+static constexpr double kOutlier = 1.4;
+
+/// The part of a deviation that all shapes share.
+static constexpr double kCommon = 0.02;
+
+/// The doubt about a shape that hardly ran, about one with few rounds, and
+/// about one that did not run for `kLong` rounds.
+static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
+                        kLong = 2000;
+
+/// Rounds between two fits.
+static constexpr uint32_t kFitEvery = 16;
+
+/// Assumed times while nothing else is known, in shares of a round: a row, the
+/// first draft, each draft. Positions are assumed to cost nothing, and have
+/// their unit here. `kTrust` is the weight of an assumption, in rounds.
+static constexpr std::array<double, 6> kAssumed = {1,    0.02, 0.05,
+                                                   0.05, 2e-5, 2e-5};
+static constexpr double kTrust = 0.0005;
+
+/// The weight of a change within a shape, in rounds of a shape, and one round
+/// later. A change is of one round only, which may have been disturbed.
+static constexpr double kChange = 0.1, kChangeMemory = 0.998,
+                        kChangeOutlier = 1.1;
+/// Rounds over which the mean goes that a change is compared with.
+static constexpr double kLongMemory = 400;
+
+/// The weight of a round for the cost of rows in its shape, one round later.
+/// The deviation above which it is cut, and the usual deviation, in shares of
+/// the round. The least cost of a row, as such a share, and as a share of the
+/// prediction.
+static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
+                        kLeastRow = 0.005, kLeastOfRow = 0.25;
+
+/// The least share of a shape's time that fewer rows leave.
+static constexpr double kLeastShare = 0.2;
+
+RoundCostModel::Terms RoundCostModel::termsOf(const Work &work) {
+  double rows = work.rows, positions = double(work.positions);
+  return {1,
+          rows,
+          work.k > 0 ? 1.0 : 0.0,
+          double(work.k),
+          positions,
+          positions * rows / std::max(work.batch, 1u)};
+}
+
+template <typename T>
+static double product(const T &a, const T &b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/// Predicts the time of a shape with other rows and positions from its own.
+double RoundCostModel::at(const Cell &cell, const Terms &has) const {
+  double more = has[kRowTerm] - cell.has[kRowTerm];
+  double other =
+      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more;
+  return std::max(other, kLeastShare * cell.seconds);
+}
+
+/// Returns the time of one more row, as all shapes predict it.
+double RoundCostModel::rowIn(const Terms &has) const {
+  return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
+}
+
+double RoundCostModel::secondsOfRow(const Work &work) const {
+  auto found = cells.find({work.batch, work.k});
+  double own = found == cells.end() ? 0 : found->second.ownRow;
+  Work some = work;
+  some.rows = std::max(work.rows, 1u);
+  return std::max(rowIn(termsOf(some)) + own, 0.0) * slowness;
+}
+
+/// Learns the cost of a row from a round with more or fewer rows than the
+/// rounds of its shape before: least squares, drawn to the prediction of all
+/// shapes.
+void RoundCostModel::learnRows(Cell &cell, const Terms &has, double seconds) {
+  double more = has[kRowTerm] - cell.has[kRowTerm];
+  double rest = seconds - at(cell, has) + cell.ownRow * more;
+  double row = rowIn(has);
+  double most = std::max(kRowOutlier * cell.seconds, row * std::abs(more));
+  cell.rowRows = cell.rowRows * kRowMemory + more * more;
+  cell.rowSeconds =
+      cell.rowSeconds * kRowMemory + more * std::clamp(rest, -most, most);
+  double rows = kRowNoise / std::max(row / cell.seconds, kLeastRow);
+  cell.ownRow = std::max(cell.rowSeconds / (cell.rowRows + rows * rows),
+                         (kLeastOfRow - 1) * row);
+}
+
+/// Returns the terms for another number of rows.
+RoundCostModel::Terms RoundCostModel::withRows(const Terms &has, double rows) {
+  Terms other = has;
+  other[kRowTerm] = rows;
+  other[kPositionTerm + 1] *= rows / has[kRowTerm];
+  return other;
+}
+
+/// Learns the cost of positions that were added since earlier rounds of the
+/// shape. There growing terms differ from constant terms. The cost of
+/// rows is taken as known: up to some number they may be free.
+void RoundCostModel::learnChange(Cell &cell, const Terms &has, double seconds) {
+  for (size_t i = 0; i < kTerms; ++i) {
+    slower[i] *= kChangeMemory;
+    for (double &value : changes[i])
+      value *= kChangeMemory;
+  }
+  double normal = at(cell, has);
+  seconds =
+      std::clamp(seconds, normal / kChangeOutlier, normal * kChangeOutlier);
+  Terms same = withRows(has, cell.longHas[kRowTerm]);
+  double ratio = (seconds + fitted(same) - fitted(has)) / cell.longSeconds - 1;
+  Terms more = {};
+  for (size_t i = kPositionTerm; i < kTerms; ++i)
+    more[i] = (same[i] - cell.longHas[i]) / cell.longSeconds;
+  for (size_t i = kPositionTerm; i < kTerms; ++i) {
+    slower[i] += kChange * more[i] * ratio;
+    for (size_t j = 0; j < kTerms; ++j)
+      changes[i][j] += kChange * more[i] * more[j];
+  }
+  double memory = std::clamp<double>(cell.count, kFirstMemory, kLongMemory);
+  cell.longSeconds += (seconds - cell.longSeconds) / memory;
+  for (size_t i = 0; i < kTerms; ++i)
+    cell.longHas[i] += (has[i] - cell.longHas[i]) / memory;
+}
+
+/// Adds a round to its shape.
+void RoundCostModel::learn(Cell &cell, const Terms &has, double seconds) {
+  if (cell.count == 0) {
+    cell.seconds = cell.longSeconds = seconds;
+    cell.has = cell.longHas = has;
+    return;
+  }
+  double ratio = seconds / at(cell, has);
+  if (cell.count < kSettling) {
+    cell.seconds *= std::min(ratio, 1.0);
+    cell.longSeconds = cell.seconds;
+    return;
+  }
+  learnRows(cell, has, seconds);
+  learnChange(cell, has, seconds);
+  ratio = std::clamp(ratio, 1 / kOutlier, kOutlier);
+  slowness *= std::pow(ratio, kCommon);
+  double memory = std::clamp<double>(cell.count, kFirstMemory, kMemory);
+  cell.seconds *= std::pow(ratio, 1 / memory);
+  Terms moved = cell.has;
+  for (size_t i = 0; i < kTerms; ++i)
+    moved[i] += (has[i] - moved[i]) / memory;
+  cell.seconds = at(cell, moved);
+  cell.has = moved;
+}
+
+void RoundCostModel::add(const Work &work, double measured) {
+  if (!(measured > 0))
+    return;
+  Cell &cell = cells[{work.batch, work.k}];
+  bool isNew = cell.count < kSettling;
+  learn(cell, termsOf(work), measured / slowness);
+  ++cell.count;
+  cell.last = ++rounds;
+  if (isNew || rounds - lastFit >= kFitEvery)
+    fit();
+}
+
+/// Fits the terms by least squares of relative errors, drawn to the
+/// assumptions.
+void RoundCostModel::fit() {
+  lastFit = rounds;
+  double scale = 0;
+  for (const auto &[shape, cell] : cells)
+    scale += cell.seconds / product(kAssumed, cell.has);
+  scale /= double(cells.size());
+  // In units of what is assumed of each term, the unknowns are about 1.
+  double matrix[kTerms][kTerms + 1] = {};
+  for (size_t i = 0; i < kTerms; ++i) {
+    double unit = kAssumed[i] * scale;
+    for (size_t j = 0; j < kTerms; ++j)
+      matrix[i][j] = changes[i][j] * unit * kAssumed[j] * scale;
+    matrix[i][i] += kTrust;
+    matrix[i][kTerms] = slower[i] * unit + (i < kPositionTerm ? kTrust : 0);
+  }
+  for (const auto &[shape, cell] : cells) {
+    Terms of = cell.has;
+    for (size_t i = 0; i < kTerms; ++i)
+      of[i] *= kAssumed[i] * scale / cell.seconds;
+    for (size_t i = 0; i < kTerms; ++i) {
+      for (size_t j = 0; j < kTerms; ++j)
+        matrix[i][j] += of[i] * of[j];
+      matrix[i][kTerms] += of[i];
+    }
+  }
+  // The matrix is positive definite: no pivots are needed.
+  for (size_t i = 0; i < kTerms; ++i)
+    for (size_t row = 0; row < kTerms; ++row) {
+      double factor = row == i ? 0 : matrix[row][i] / matrix[i][i];
+      for (size_t j = i; factor != 0 && j <= kTerms; ++j)
+        matrix[row][j] -= factor * matrix[i][j];
+    }
+  for (size_t i = 0; i < kTerms; ++i)
+    terms[i] =
+        std::max(matrix[i][kTerms] / matrix[i][i], 0.0) * kAssumed[i] * scale;
+}
+
+double RoundCostModel::fitted(const Terms &has) const {
+  return product(terms, has);
+}
+
+/// Returns the time of the nearest shape that ran in relation to the fit.
+/// Shapes of equal batch are nearest.
+double RoundCostModel::nearby(uint32_t batch, uint32_t k) const {
+  double ratio = 1;
+  uint64_t least = UINT64_MAX;
+  for (const auto &[shape, cell] : cells) {
+    uint64_t distance =
+        1000 * uint64_t(std::abs(int(shape.first) - int(batch))) +
+        uint64_t(std::abs(int(shape.second) - int(k)));
+    if (distance >= least)
+      continue;
+    least = distance;
+    ratio = cell.seconds / std::max(fitted(cell.has), 1e-12);
+  }
+  return ratio;
+}
+
+double RoundCostModel::seconds(const Work &work) const {
+  auto found = cells.find({work.batch, work.k});
+  bool hasRun = found != cells.end();
+  Terms has = termsOf(work);
+  if (hasRun && found->second.count >= kSettling)
+    return at(found->second, has) * slowness;
+  if (cells.empty())
+    return 0;
+  double seconds = fitted(has) * nearby(work.batch, work.k);
+  if (hasRun)
+    seconds = std::min(seconds, at(found->second, has));
+  // Fewer slots and drafts take no longer, whatever a few rounds say.
+  for (const auto &[shape, cell] : cells) {
+    if (shape.first < work.batch || shape.second < work.k ||
+        cell.has[kRowTerm] < has[kRowTerm])
+      continue;
+    Work whole{shape.first, shape.second, uint32_t(cell.has[kRowTerm]),
+               work.positions};
+    seconds = std::min(seconds, at(cell, termsOf(whole)));
+  }
+  return seconds * slowness;
+}
+
+bool RoundCostModel::isMeasured(uint32_t batch, uint32_t k) const {
+  auto found = cells.find({batch, k});
+  return found != cells.end() && found->second.count >= kSettling;
+}
+
+double RoundCostModel::doubt(uint32_t batch, uint32_t k) const {
+  auto found = cells.find({batch, k});
+  if (found == cells.end() || found->second.count < kSettling)
+    return kNeverRan;
+  const Cell &cell = found->second;
+  return kFew / (1 + cell.count) +
+         kLongAgo * std::min(1.0, double(rounds - cell.last) / kLong);
+}

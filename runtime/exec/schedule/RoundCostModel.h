@@ -1,0 +1,90 @@
+//===- RoundCostModel.h - How long a round takes ----------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
+#define MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace mtp {
+
+/// Online cost model. A shape that ran uses its own mean. Other shapes are
+/// predicted from a time for a round, for each row, for each draft and for the
+/// cached positions, which grow from round to round. A shape may have fewer
+/// rows than its slots could have. The cost of a row is the shape's own as soon
+/// as some of its rounds had more rows than others. The model knows no clock
+/// and no machine, and changes no result.
+class RoundCostModel {
+public:
+  /// The work of a round: at most `rows` active rows, and `positions` in the
+  /// caches, of all slots together.
+  struct Work {
+    uint32_t batch = 0, k = 0, rows = 0;
+    uint64_t positions = 0;
+  };
+
+  /// Records that a round took `seconds`, more than 0.
+  void add(const Work &work, double seconds);
+
+  /// Returns the predicted time of a round; 0 before anything was measured.
+  double seconds(const Work &work) const;
+  /// Returns the time by which one more row should make a round longer.
+  double secondsOfRow(const Work &work) const;
+
+  bool isEmpty() const { return cells.empty(); }
+  bool isMeasured(uint32_t batch, uint32_t k) const;
+  /// Returns the share by which the prediction may be too high. It is larger if
+  /// the shape never ran, or not for long.
+  double doubt(uint32_t batch, uint32_t k) const;
+
+private:
+  /// The terms: a round, a row, the first draft, each draft, a position, and a
+  /// position for each row of its slot.
+  static constexpr size_t kTerms = 6, kRowTerm = 1, kPositionTerm = 4;
+  using Terms = std::array<double, kTerms>;
+
+  struct Cell {
+    /// Seconds on a machine of speed 1, and the amount of each term.
+    double seconds = 0;
+    Terms has = {};
+    /// Means over many more rounds.
+    double longSeconds = 0;
+    Terms longHas = {};
+    /// The time of a row beyond the prediction of all shapes, and the sums by
+    /// which it is estimated from rounds with more or fewer rows.
+    double ownRow = 0, rowRows = 0, rowSeconds = 0;
+    uint32_t count = 0;
+    /// The number of the shape's last round.
+    uint64_t last = 0;
+  };
+  using Shape = std::pair<uint32_t, uint32_t>;
+
+  static Terms termsOf(const Work &work);
+  static Terms withRows(const Terms &has, double rows);
+  void learn(Cell &cell, const Terms &has, double seconds);
+  void learnRows(Cell &cell, const Terms &has, double seconds);
+  void learnChange(Cell &cell, const Terms &has, double seconds);
+  void fit();
+  double fitted(const Terms &has) const;
+  double nearby(uint32_t batch, uint32_t k) const;
+  double at(const Cell &cell, const Terms &has) const;
+  double rowIn(const Terms &has) const;
+
+  std::map<Shape, Cell> cells;
+  /// The factor by which all shapes have become slower together, since others
+  /// use the machine.
+  double slowness = 1;
+  Terms terms = {};
+  /// Sums over changes within a shape: products of the growth of two terms, and
+  /// of a term and the time, in shares of the time. The last rounds count most.
+  std::array<Terms, kTerms> changes = {};
+  Terms slower = {};
+  uint64_t rounds = 0, lastFit = 0;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
