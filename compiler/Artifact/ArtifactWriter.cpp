@@ -58,6 +58,7 @@ Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
   MTP_RETURN_IF_ERROR(stream.padTo(offset));
   PackOptions packing;
   packing.threads = options.threads;
+  packing.statistics = options.statistics;
   if (options.progress) {
     packing.progress = [&](int64_t done, int64_t) {
       options.progress(weightsDone + offset + done, weightBytes);

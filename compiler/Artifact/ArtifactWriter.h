@@ -6,6 +6,7 @@
 #include "compiler/Artifact/ArtifactTables.h"
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/ActivationStatistics.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
 
@@ -20,6 +21,8 @@ struct WriteOptions {
   /// Leaves random weights out and writes their recipes (WeightlessFile.h).
   bool omitWeights = false;
   PackProgress progress;
+  /// Statistics of a text, for the quantiser; null: none.
+  const ActivationStatistics *statistics = nullptr;
   /// Called for each quantised weight with its error.
   std::function<void(const WeightRecipe &, const QuantizationError &)>
       onQuantized;

@@ -19,7 +19,7 @@ struct WeightlessHeader {
   char magic[8];
   /// Bytes of the artifact up to its weights, which follows the header.
   uint64_t frontBytes;
-  /// Bytes of the recipes after it, and their XXH3-64.
+  /// Bytes of the recipes after the front, and their XXH3-64.
   uint64_t recipeBytes;
   uint64_t recipeHash;
 };

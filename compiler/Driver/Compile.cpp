@@ -346,7 +346,7 @@ LogicalResult Compilation::runPhase(const PhaseInfo &info) {
     break;
   }
   if (failed(runPasses(module, [&](PassManager &manager) {
-        populatePhase(manager, info.phase);
+        populatePhase(manager, info.phase, options.lowering);
       })))
     return failure();
   if (info.phase == Phase::Input && writesArtifact())

@@ -32,11 +32,11 @@ struct ProgramPlan {
   /// True if rounds may follow each other on the device.
   bool repeats;
 
-  /// Limit on the nodes of a graph for one n. A command without work at that n
-  /// has no node.
+  /// Returns the limit on the nodes of a graph for one n. A command without
+  /// work at that n has no node.
   int64_t nodes() const { return dispatches + kNodesOfGraph; }
   int64_t loopNodes() const { return repeats ? dispatches + kNodesOfLoop : 0; }
-  /// Limit on the nodes of the graphs for all n.
+  /// Returns the limit on the nodes of the graphs for all n.
   int64_t allNodes() const {
     return (points.most - points.least + 1) * (nodes() + loopNodes());
   }

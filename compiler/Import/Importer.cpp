@@ -403,22 +403,36 @@ void reportFormats(const ModelConfig &config, const WeightTable &weights,
                                                  : std::string()));
 }
 
-/// Reports the MTP modules in the files of a quantised model, and whether the
-/// imported model drafts with them. Tools that write such files often leave
-/// modules out.
+/// Returns a number of MTP modules as text.
+std::string countText(int64_t modules) {
+  return std::to_string(modules) + " MTP module" + (modules == 1 ? "" : "s");
+}
+
+/// Reports the MTP modules in the model's files, and whether the imported model
+/// drafts with them. Other tools often leave modules out.
 void reportModules(const ModelConfig &config, const WeightTable &weights,
                    const DraftPlan &draft, const ImportOptions &options) {
   if (!options.onNote)
     return;
-  int64_t found = config.drafter.modules;
+  const DrafterConfig &drafter = config.drafter;
+  int64_t found = 0;
+  while (found < drafter.modules && weights.contains(moduleMark(config, found)))
+    ++found;
+  int64_t missing = drafter.missing + drafter.modules - found;
+  if (missing > 0)
+    options.onNote("the config counts " + countText(missing) +
+                   " that the model's files do not contain");
   if (found == 0) {
-    if (!draft.folder)
+    bool isWanted =
+        !draft.folder && options.drafter.kind == DrafterKind::Modules;
+    if (missing == 0 && isWanted)
       options.onNote("no drafter in the model's files; --drafter has methods "
                      "that need none");
     return;
   }
-  std::string text = std::to_string(found) + " MTP module" +
-                     (found == 1 ? "" : "s") + " in the model's files, in " +
+  std::string where =
+      drafter.file.empty() ? "the model's files" : "\"" + drafter.file + "\"";
+  std::string text = countText(found) + " in " + where + ", in " +
                      weights.typesUnder(modulePrefix(config, 0)) + ", ";
   if (draft.modules == found)
     text += found == 1 ? "which drafts" : "which draft";
@@ -450,7 +464,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
       findOwnTables(config, weights, draft.modules, keys.embedding, keys.head));
   if (options.hasWeights && weights.isQuantized())
     reportFormats(config, weights, options);
-  if (options.hasWeights && (isGgufPath(folder) || weights.isQuantized()))
+  if (options.hasWeights)
     reportModules(config, weights, draft, options);
 
   mlir::OwningOpRef<mlir::ModuleOp> module =

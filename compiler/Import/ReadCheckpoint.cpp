@@ -5,8 +5,10 @@
 #include "compiler/Import/checkpoint/Checkpoint.h"
 #include "compiler/Import/config/ConfigReader.h"
 #include "compiler/Import/config/ForeignConfig.h"
+#include "compiler/Import/config/GgufConfig.h"
 #include "compiler/Import/config/MetaConfig.h"
 #include "compiler/Import/emitters/ModelEmitter.h"
+#include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
 #include "runtime/core/PathKind.h"
 
@@ -87,6 +89,65 @@ void compareTokenizers(const std::string &drafter, const std::string &target,
                       "of another vocabulary drafts nothing of use");
 }
 
+/// Returns the file that --drafter names, if it may contain MTP modules, or the
+/// only such file in the model's folder.
+std::string findModuleFile(const std::string &folder, const ModelConfig &config,
+                           const ImportOptions &options) {
+  if (options.drafter.kind == DrafterKind::Folder)
+    return isGgufPath(options.drafter.folder) && !options.method
+               ? options.drafter.folder
+               : std::string();
+  if (options.drafter.kind != DrafterKind::Modules ||
+      config.drafter.modules > 0)
+    return {};
+  std::vector<std::string> files = findModuleFiles(folder);
+  return files.size() == 1 ? files.front() : std::string();
+}
+
+/// Fails unless a file's modules belong to a model of the target's sizes.
+Status checkModuleConfig(const ModelConfig &own, const ModelConfig &target) {
+  auto describe = [](const ModelConfig &config) {
+    std::string text =
+        "modules of a model with " + std::to_string(config.layers.size()) +
+        " layers, a hidden size of " + std::to_string(config.hidden) + ", " +
+        (config.mla ? "latent" : "grouped") + " attention";
+    if (config.drafter.style == DrafterStyle::Qwen)
+      text += ", Qwen's wiring";
+    return config.normOffset == 0 ? text
+                                  : text + ", and norms that add 1 to weights";
+  };
+  std::string wanted = describe(target), got = describe(own);
+  if (wanted == got)
+    return okStatus();
+  return invalidArgument("expected " + wanted + ", got " + got);
+}
+
+/// Takes the MTP modules of a file of their own, if there is one.
+Status readModuleFile(const std::string &folder, ModelConfig &config,
+                      ImportOptions &options, WeightTable &weights) {
+  std::string path = findModuleFile(folder, config, options);
+  if (path.empty())
+    return okStatus();
+  auto read = [&]() -> Status {
+    MTP_ASSIGN_OR_RETURN(GgufModel model, GgufModel::open(path));
+    MTP_ASSIGN_OR_RETURN(GgufContent content, describeGguf(model.parts));
+    if (content.isDrafter || content.stored == 0)
+      return okStatus();
+    MTP_ASSIGN_OR_RETURN(ModelConfig own, readGgufConfig(model));
+    MTP_RETURN_IF_ERROR(checkModuleConfig(own, config));
+    DrafterConfig &drafter = config.drafter;
+    drafter.modules = content.stored;
+    drafter.isUnsaid = false;
+    drafter.missing = 0;
+    drafter.front = kDrafterRoot.str();
+    drafter.file = path;
+    options.drafter = {};
+    return options.hasWeights ? weights.addDrafter(model.paths, drafter.front)
+                              : okStatus();
+  };
+  return read().withContext("--drafter \"" + path + "\"");
+}
+
 } // namespace
 
 Result<SharedKeys> consultWeights(ModelConfig &config,
@@ -132,9 +193,14 @@ Result<std::optional<DrafterFolder>> readFolder(const std::string &target,
     compareTokenizers(folder.path, target, options);
   }
   if (options.onNote) {
-    options.onNote("\"" + folder.path + "\" is a drafter of the method " +
-                   std::string(toString(folder.method)) + " in " +
-                   folder.format);
+    std::string text = "\"" + folder.path + "\" is a drafter of the method " +
+                       std::string(toString(folder.method)) + " in " +
+                       folder.format;
+    if (options.hasWeights)
+      text += ", with weights in " + weights.typesUnder(kDrafterRoot.str());
+    text +=
+        options.maxK.value_or(1) > 0 ? ", which drafts" : ", which is not used";
+    options.onNote(text);
     for (const std::string &note : folder.notes)
       options.onNote(note);
   }
@@ -165,6 +231,7 @@ Result<ModelConfig> readModel(const std::string &folder, ImportOptions &options,
     warn(options, "config.json describes a model of one layer; that of an "
                   "EAGLE drafter reads the same, and without weights nothing "
                   "tells them apart");
+  MTP_RETURN_IF_ERROR(readModuleFile(folder, *config, options, *weights));
   MTP_RETURN_IF_ERROR(findModules(folder, *config, *weights));
   return config;
 }

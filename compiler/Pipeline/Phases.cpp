@@ -44,13 +44,16 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
       std::move(options), keeps ? lowering.keptFormat : nullptr));
 }
 
-void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase) {
+void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
+                                  const LoweringOptions &options) {
   switch (phase) {
   case Phase::Input:
     manager.addPass(passes::createVerifyWiringPass());
     break;
   case Phase::Fuse:
     manager.addPass(passes::createInlineLayersPass());
+    if (options.collectInputs)
+      manager.addPass(passes::createCollectInputsPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
     manager.addPass(passes::createFuseProjectionsPass());

@@ -82,11 +82,14 @@ struct LoweringOptions {
   /// Ids of the vocabulary that are never picked, because the tokenizer has no
   /// token for them.
   std::vector<int32_t> idsWithoutToken;
+  /// Adds a function that returns the inputs of the target's projections.
+  bool collectInputs = false;
 };
 
 /// Adds the passes of a phase up to Cache. All targets share these passes.
 /// Later phases have none.
-void populatePhase(mlir::OpPassManager &manager, Phase phase);
+void populatePhase(mlir::OpPassManager &manager, Phase phase,
+                   const LoweringOptions &options = {});
 
 /// Adds the passes of the phase Exec for one target.
 void populateExecPhase(mlir::OpPassManager &manager, const Target &target,

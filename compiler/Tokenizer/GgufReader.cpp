@@ -84,9 +84,36 @@ constexpr std::string_view kGpt4oSplit =
     "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|"
     "\\s+(?!\\S)|\\s+";
 
+constexpr std::string_view kKimiSplit =
+    "[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?"
+    "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+"
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\\r\\n\\p{L}\\p{N}]?"
+    "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*"
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
+    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+constexpr std::string_view kSeedSplit =
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"
+    " ?[^\\s\\p{L}\\p{N}\\r\\n]+|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+/// Runs of Korean, of East Asian punctuation, of Bopomofo, and of Chinese and
+/// Japanese.
+constexpr std::string_view kYoutuRuns =
+    "[\uAC00-\uD7A3\u3131-\u318E]+|"
+    "[\uFF01\u2026\u201C\u201D\u2018\u2019\u2014\uFF1A\uFF1B\uFF0C"
+    "\u3001-\u303F\uFE30-\uFE4F]+|[\u3105-\u312F]+|"
+    "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+";
+constexpr std::string_view kYoutuSplit =
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|"
+    "\\s+(?!\\S)|\\s+";
+
 /// How a byte-level tokenizer splits texts, by the names of `pre`.
 struct Splits {
-  std::array<std::string_view, 4> names;
+  std::array<std::string_view, 8> names;
   /// Patterns that split one after the other.
   std::array<std::string_view, 6> patterns;
   bool hasGpt2 = false;       ///< GPT-2's pattern splits last.
@@ -96,32 +123,45 @@ struct Splits {
 };
 
 constexpr Splits kSplits[] = {
-    {{"gpt-2", "phi-2"}, {}, /*hasGpt2=*/true},
+    {{"gpt-2", "phi-2", "exaone4", "gigachat"}, {}, /*hasGpt2=*/true},
     {{"smollm", "starcoder", "refact", "command-r"},
      {"\\p{N}"},
      /*hasGpt2=*/true},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3"},
+    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral",
+      "midm-2.0", "lfm2"},
      {kLlama3Split},
      /*hasGpt2=*/false,
      /*ignoresMerges=*/true,
      /*addsBos=*/true},
-    {{"dbrx", "smaug-bpe"}, {kLlama3Split}},
+    {{"dbrx", "smaug-bpe", "chatglm-bpe"}, {kLlama3Split}},
+    {{"glm4", "glm5"},
+     {kLlama3Split},
+     /*hasGpt2=*/false,
+     /*ignoresMerges=*/true},
     {{"qwen2"}, {kQwen2Split}, false, false, false, /*isNfc=*/true},
-    {{"deepseek-r1-qwen", "stablelm2"}, {kQwen2Split}},
+    {{"deepseek-r1-qwen", "stablelm2", "megrez", "kormo", "hunyuan",
+      "solar-open", "grok-2"},
+     {kQwen2Split}},
     {{"qwen35"}, {kQwen35Split}, false, false, false, /*isNfc=*/true},
     {{"tekken"},
      {kTekkenSplit},
      false,
      /*ignoresMerges=*/true,
      /*addsBos=*/true},
-    {{"gpt-4o", "llama4"}, {kGpt4oSplit}},
+    {{"gpt-4o", "llama4", "kanana2", "minimax-m2"}, {kGpt4oSplit}},
     {{"deepseek-llm"},
      {"[\r\n]", kCasedLetters,
       "\\s?[!-/:-~\uFF01-\uFF0F\uFF1A-\uFF5E\u2018-\u201F\u3000-\u3002]+",
       "\\s+$", kIdeographs, "\\p{N}"}},
     {{"deepseek-coder"},
      {"[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", kIdeographs, "\\p{N}"}},
-    {{"deepseek-v3"},
+    {{"kimi-k2"}, {kKimiSplit}},
+    {{"seed-coder"}, {kSeedSplit}},
+    {{"youtu"},
+     {kYoutuRuns, kYoutuSplit},
+     /*hasGpt2=*/false,
+     /*ignoresMerges=*/true},
+    {{"deepseek-v3", "hunyuan-dense", "hy_v4", "joyai-llm"},
      {"\\p{N}{1,3}", "[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+",
       kDeepSeek3Split}},
 };

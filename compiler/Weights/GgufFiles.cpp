@@ -14,6 +14,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// The converter's prefix of the names of files that contain MTP modules only.
+constexpr std::string_view kModulePrefix = "mtp-";
+
 std::string nameOf(const std::string &path) {
   return fs::path(path).filename().string();
 }
@@ -49,6 +52,11 @@ Result<std::vector<std::string>> findGgufFiles(const std::string &path) {
   std::erase_if(files, [](const std::string &file) {
     return nameOf(file).starts_with("mmproj");
   });
+  auto isModule = [](const std::string &file) {
+    return nameOf(file).starts_with(kModulePrefix);
+  };
+  if (!std::ranges::all_of(files, isModule))
+    std::erase_if(files, isModule);
   if (files.size() == 1)
     return findGgufFiles(files.front());
   bool areShards =
@@ -63,6 +71,16 @@ Result<std::vector<std::string>> findGgufFiles(const std::string &path) {
   return invalidArgument("expected one model in GGUF in \"" + path +
                          "\", got " + (got.empty() ? "none" : got) +
                          "; give the path of a file");
+}
+
+std::vector<std::string> findModuleFiles(const std::string &path) {
+  if (kindOf(path) != PathKind::GgufModel)
+    return {};
+  std::vector<std::string> files = listFiles(path, ".gguf");
+  std::erase_if(files, [](const std::string &file) {
+    return !nameOf(file).starts_with(kModulePrefix);
+  });
+  return files;
 }
 
 } // namespace mtp

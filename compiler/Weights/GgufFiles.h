@@ -16,8 +16,12 @@ bool isGgufPath(const std::string &path);
 
 /// Returns the files of the only model at a GGUF path: a file, all shards of
 /// the set that a file belongs to, or the only file or set in a folder. Files
-/// of image encoders (mmproj*) do not count. The first file has the metadata.
+/// of image encoders (mmproj*) and of MTP modules (mtp-*) do not count. The
+/// first file has the metadata.
 Result<std::vector<std::string>> findGgufFiles(const std::string &path);
+
+/// Returns the files of MTP modules (mtp-*) in a folder of a GGUF model.
+std::vector<std::string> findModuleFiles(const std::string &path);
 
 } // namespace mtp
 

@@ -15,17 +15,34 @@
 #include "runtime/core/Result.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace mtp {
 
-/// A family of models in GGUF.
+/// A name in GGUF, and Hugging Face's key.
+struct GgufName {
+  std::string_view gguf, key;
+};
+
+/// A family of models or drafters in GGUF.
 struct GgufFamily {
   std::string_view architecture; ///< `general.architecture`.
   std::string_view modelType;    ///< `model_type` of config.json.
   /// True if the converter interleaves the rotary halves of q and k.
   bool pairsRows = false;
+  /// Names within a layer that differ from the usual ones.
+  std::span<const GgufName> names = {};
+  /// Names outside layers.
+  std::span<const GgufName> globals = {};
+  /// Order of the heads in recurrent layers, if the family has any.
+  enum class Heads {
+    None,
+    Tiled,     ///< See TiledHeads.
+    ByKeyHead, ///< In order; Hugging Face groups projections by key head.
+  } heads = Heads::None;
+  bool isDrafter = false;
 };
 
 /// Largest number of elements of a list with a value for each layer.
@@ -34,6 +51,12 @@ inline constexpr uint64_t kMostLayerValues = 1 << 16;
 /// Returns the family of a file with metadata. The error lists the families
 /// that are read.
 Result<GgufFamily> findGgufFamily(const GgufHeader &header);
+
+/// Keys of two stored tensors, and of the tensor that they are in Hugging
+/// Face's folders.
+struct GgufPair {
+  std::string first, second, joined;
+};
 
 /// The names of one model's tensors, from its first file.
 class GgufNames {
@@ -50,11 +73,34 @@ public:
   Result<TensorMap> translate(const GgufHeader &header,
                               std::span<const uint8_t> bytes) const;
 
+  /// Returns the pair that a tensor belongs to, by the tensor's key.
+  std::optional<GgufPair> findPair(std::string_view key) const;
+  /// Joins a pair of tensors of these shapes.
+  Result<TensorJoin> join(const GgufPair &pair, std::span<const int64_t> first,
+                          std::span<const int64_t> second) const;
+
 private:
+  struct LayerName;
+
+  Status readRecurrence(const GgufHeader &header);
+  std::optional<LayerName> parseLayer(std::string_view name) const;
+  /// Returns Hugging Face's key. An unknown name stays as it is, after the
+  /// layer's prefix.
+  std::string keyOf(const LayerName &layer) const;
   Status addTensor(const GgufTensor &tensor, TensorMap &tensors) const;
+  Status addFused(const TensorEntry &entry, const LayerName &layer,
+                  TensorMap &tensors) const;
+  Status addGatesAndUps(const TensorEntry &entry, const LayerName &layer,
+                        TensorMap &tensors) const;
+  /// Sets the order of heads.
+  Status orderHeads(const LayerName &layer, TensorEntry &entry) const;
 
   GgufFamily family;
-  int64_t heads = 0, kvHeads = 0;
+  int64_t heads = 0, kvHeads = 0, headDim = 0;
+  /// The number of layers before those of MTP modules.
+  int64_t layers = 0;
+  /// Recurrent layers: heads and their widths.
+  int64_t keyHeads = 1, valueHeads = 1, keys = 0, values = 0;
   /// The number of files of the set, and the number of the last one read.
   int64_t shards = 1, shard = 0;
 };

@@ -182,6 +182,37 @@ Status WeightSet::addFile(const std::string &path) {
   MTP_ASSIGN_OR_RETURN(size_t file, openShard(path));
   for (const auto &[key, entry] : files[file].tensors())
     MTP_RETURN_IF_ERROR(addKey(key, file));
+  if (!isGguf(files[file].file().bytes()))
+    return okStatus();
+  // The other part may be in an earlier shard.
+  for (const auto &[key, entry] : files[file].tensors())
+    MTP_RETURN_IF_ERROR(joinParts(key).withContext("\"" + path + "\": tensor " +
+                                                   inQuotes(key)));
+  return okStatus();
+}
+
+Status WeightSet::joinParts(const std::string &own) {
+  std::optional<GgufPair> pair = names->findPair(own);
+  if (!pair)
+    return okStatus();
+  auto first = index.find(prefix + pair->first);
+  auto second = index.find(prefix + pair->second);
+  if (first == index.end() || second == index.end())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(TensorJoin join,
+                       names->join(*pair,
+                                   viewOf(first->second, pair->first).shape,
+                                   viewOf(second->second, pair->second).shape));
+  join.parts = {TensorJoin::Part{first->second, pair->first},
+                TensorJoin::Part{second->second, pair->second}};
+  size_t file = first->second;
+  index.erase(first);
+  index.erase(second);
+  std::string key = prefix + pair->joined;
+  if (!index.emplace(key, file).second)
+    return invalidArgument("expected " + inQuotes(key) +
+                           " or its two parts, got both");
+  joins.emplace(std::move(key), std::move(join));
   return okStatus();
 }
 
@@ -250,6 +281,8 @@ Status WeightSet::addKey(const std::string &own, size_t file) {
   const TensorEntry &right = second.tensors().find(own)->second;
   if (left.type == right.type && left.shape == right.shape &&
       left.pairedRows == right.pairedRows && left.factor == right.factor &&
+      left.tiledRows == right.tiledRows &&
+      left.tiledColumns == right.tiledColumns &&
       std::ranges::equal(first.bytes(left), second.bytes(right)))
     return okStatus();
   return invalidArgument("key " + inQuotes(key) + " is both in " +
@@ -263,6 +296,8 @@ TensorView WeightSet::viewOf(size_t number, std::string_view own) const {
   TensorView view{entry.type, entry.shape, file.bytes(entry), &file.file()};
   view.pairedRows = entry.pairedRows;
   view.factor = entry.factor;
+  view.tiledRows = entry.tiledRows;
+  view.tiledColumns = entry.tiledColumns;
   return view;
 }
 
@@ -321,6 +356,15 @@ void WeightSet::attachStored() {
 }
 
 Result<TensorView> WeightSet::get(std::string_view key) const {
+  if (auto joined = joins.find(key); joined != joins.end()) {
+    const TensorJoin &join = joined->second;
+    TensorView first = partOf(join, 0);
+    TensorView view{first.type, join.shape, {}, first.file};
+    if (partOf(join, 1).type != first.type)
+      view.type = WeightType::F32;
+    view.join = &join;
+    return view;
+  }
   if (auto found = quantized.find(key); found != quantized.end()) {
     const Quantized &weight = found->second;
     size_t file = tensors.find(weight.codes)->second;

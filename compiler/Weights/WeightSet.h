@@ -31,6 +31,17 @@ struct TensorView {
   /// weight's, `type` and `bytes` are the codes'.
   const StoredTensor *stored = nullptr;
 
+  TiledHeads tiledRows, tiledColumns;
+  /// If not null, the tensor is stored as two (WeightSet::partOf()). `bytes`
+  /// is empty then. `type` is the parts' common type, or else F32.
+  const TensorJoin *join = nullptr;
+
+  /// Returns true if the bytes are the tensor's values row by row.
+  bool isInOrder() const {
+    return pairedRows == 0 && factor == 1 && tiledRows.width == 0 &&
+           tiledColumns.width == 0 && !join && !stored;
+  }
+
   /// Returns the format's name for reports.
   std::string_view format() const {
     return stored ? std::string_view(stored->name()) : toString(type);
@@ -84,6 +95,11 @@ public:
   /// most similar key and its file.
   Result<TensorView> get(std::string_view key) const;
 
+  /// Returns a stored tensor of a joined tensor.
+  TensorView partOf(const TensorJoin &join, size_t part) const {
+    return viewOf(join.parts[part].file, join.parts[part].key);
+  }
+
   /// Returns true if a weight is stored as codes and scales.
   bool hasQuantized() const { return !quantized.empty(); }
 
@@ -114,6 +130,8 @@ private:
   void addUnlisted(const std::set<size_t> &shards);
   Result<size_t> openShard(const std::string &path);
   Status addKey(const std::string &key, size_t file);
+  /// Joins the tensor with this key with its other part, if both are open.
+  Status joinParts(const std::string &own);
   /// Returns a tensor as its file stores it.
   TensorView viewOf(size_t file, std::string_view own) const;
   std::optional<StoredPart> findPart(const std::string &key) const;
@@ -124,6 +142,8 @@ private:
   bool isOpen(const std::string &path) const;
 
   std::vector<WeightFile> files;
+  /// Joined tensors by their keys. Their parts have no keys.
+  std::map<std::string, TensorJoin, std::less<>> joins;
   /// Names of the GGUF file that was opened last.
   std::optional<GgufNames> names;
   /// Key prefix and folder of each file. The folder of a shard is its index's.

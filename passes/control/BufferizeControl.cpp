@@ -174,8 +174,8 @@ static Value copyOf(OpBuilder &builder, Location loc, Value value) {
                     });
 }
 
-/// Copies the initial tensors of a loop within another loop. It may write
-/// tensors that the outer loop carries and still hands on.
+/// Copies the initial tensors of a loop that is nested in another loop. The
+/// inner loop may write tensors that the outer loop carries and still hands on.
 static void copyInits(scf::ForOp loop) {
   if (!loop->getParentOfType<scf::ForOp>())
     return;
@@ -187,9 +187,9 @@ static void copyInits(scf::ForOp loop) {
       init.set(copyOf(builder, loop.getLoc(), init.get()));
 }
 
-/// Makes every loop hand on its tensors in the buffers in which they came. If
-/// the loop carries several, one may be another's next value, so all are copied
-/// before the first is overwritten.
+/// Makes every loop hand on its tensors in the buffers in which it received
+/// them. A carried tensor may be the next value of another one, so all are
+/// copied before the first is overwritten.
 static void keepLoopBuffers(func::FuncOp function) {
   function.walk([](scf::ForOp loop) {
     copyInits(loop);

@@ -46,7 +46,8 @@ namespace {
 /// One end of a dependence.
 struct Dependence {
   size_t call;
-  /// Each row of the one call depends only on the same row of the other.
+  /// True if each row of one call depends only on the row of the other call
+  /// with an equal index.
   bool byRow;
 };
 
@@ -58,12 +59,12 @@ struct Call {
   Count rows;
   Value live;
   bool rowLocal;
-  /// The number of bounds before it (exec.await_host, exec.on_request).
+  /// The number of bounds (exec.await_host, exec.on_request) before the call.
   size_t part;
-  /// The smallest n at which it has several tasks, and at which dividing them
-  /// saves more than it costs.
+  /// The smallest n at which the call has several tasks, and the smallest n at
+  /// which dividing the tasks saves more than it costs.
   int64_t manyFrom, heavyFrom;
-  /// The calls that it waits for, and the calls that wait for it.
+  /// The calls for which this call waits, and the calls that wait for it.
   SmallVector<Dependence> before, after;
 
   /// Returns whether threads divide its rows like the rows of `other`.
@@ -75,14 +76,15 @@ struct Call {
 /// How a call runs at a certain n.
 struct Share {
   bool solo = false;
-  /// True if only the first thread runs it: it is solo or has a single task.
+  /// True if only the first thread runs the call: the call is solo or has a
+  /// single task.
   bool isFirstThreads = false;
 };
 
 /// Calls by their index in the program, in execution order.
 using Order = SmallVector<size_t>;
 
-/// A range of n, by its first n, with how each call runs in it.
+/// A range of n, given by its first n, and the share of each call in it.
 struct Span {
   int64_t begin;
   SmallVector<Share> shares;
@@ -202,7 +204,7 @@ private:
   const int64_t soloElements;
   const mlir::mtp::ActiveRows live;
   llvm::DenseMap<Value, size_t> producer;
-  /// By resource and layer, or by the buffer itself.
+  /// Last uses, by resource and layer, or by the buffer itself.
   llvm::DenseMap<std::pair<const void *, int64_t>, LastUse> buffers;
 };
 } // namespace

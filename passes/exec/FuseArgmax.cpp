@@ -47,7 +47,8 @@ private:
   void fuseSample(SampleOp sample, SymbolTable &symbols);
   void leave(Operation *pick, Value logits);
 
-  /// Reported heads. A round has one per k.
+  /// Locations of reported heads. The round of each k has a copy of a head, but
+  /// one report suffices.
   llvm::DenseSet<Location> reported;
 };
 

@@ -31,12 +31,12 @@ namespace {
 /// A buffer with the range of stages during which it holds a value.
 struct Interval {
   AllocOp alloc;
-  /// Per n if the buffer grows.
+  /// Size of the buffer; bytes per n if the buffer grows.
   int64_t bytes;
   bool grows;
   int64_t first;
   int64_t last;
-  /// Per n if the buffer grows.
+  /// Offset of the buffer; bytes per n if the buffer grows.
   int64_t offset = 0;
 };
 

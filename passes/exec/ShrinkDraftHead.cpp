@@ -46,7 +46,8 @@ struct DraftHead {
   SmallVector<SampleKeysOp> keys;
   RefOp ref;
   exec::WeightOp weight;
-  /// The reason why it is not shrunk, and the op responsible; null if it is.
+  /// The reason why the head is not shrunk, and the op responsible; null if the
+  /// head is shrunk.
   llvm::StringRef reason;
   Operation *reader = nullptr;
 };
@@ -75,7 +76,8 @@ private:
   ConstantOp vocabulary, columns;
   /// The small head of each head.
   llvm::DenseMap<Operation *, exec::WeightOp> smallHeads;
-  /// Reported heads. A round has one per k.
+  /// Locations of reported heads. The round of each k has a copy of a head, but
+  /// one report suffices.
   llvm::DenseSet<Location> reported;
 };
 

@@ -42,8 +42,8 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::exec;
 
-/// The number of positions that a GPU's block sums in the time of another call,
-/// the combining one. Estimated; see compiler/Codegen/GPU/DESIGN.md.
+/// The number of positions that a GPU's block sums in the time that the
+/// combining call takes. Estimated; see compiler/Codegen/GPU/DESIGN.md.
 static constexpr int64_t kJoinPositions = 192;
 
 namespace {

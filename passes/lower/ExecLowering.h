@@ -18,12 +18,12 @@ namespace mlir::mtp {
 struct RowContext {
   Value slots;
   Value positions;
-  /// For rows with a window only: the place of the window's first row; each
-  /// row's place, which differs from its rotary position; and the mask of the
-  /// window's rows that it sees.
+  /// Only for rows with a window: the place of the window's first row, each
+  /// row's place (which differs from its rotary position), and the mask of the
+  /// window's rows that the row sees.
   Value roots, places, masks;
-  /// For runs only: the number of rows that a recurrence folds before a slot's
-  /// rows, and how many of these it keeps.
+  /// Only for runs: the number of rows that a recurrence folds before a slot's
+  /// rows, and the number of folded rows that it keeps.
   Value pending, keeps;
 };
 
@@ -71,7 +71,7 @@ public:
     rowContexts[rows] = context;
   }
 
-  /// The layouts in which kernels read weights.
+  /// Returns the layouts in which kernels read weights.
   exec::PanelsAttr panels();
   exec::GatedPanelsAttr gatedPanels();
   exec::RawLayoutAttr rawLayout();
@@ -79,7 +79,8 @@ public:
   Value packed(const Packing &packing, Location loc);
   /// Packs 1-D or row-major weights unchanged.
   Value packedRaw(ValueRange weights, exec::FormatAttr format, Location loc);
-  /// The format of norms, biases and other weights that are never rounded.
+  /// Returns the format of norms, biases and other weights that are never
+  /// rounded.
   exec::FormatAttr singles();
   /// Returns the element format of a weight of the model.
   static exec::FormatAttr formatOf(Value weight);

@@ -118,7 +118,7 @@ static LogicalResult lowerDecay(DecayOp op, LoweringContext &context) {
   context.map(op.getResult(),
               context.call<exec::DecayOp>(
                   op.getLoc(), op.getType(), context.lookup(op.getX()),
-                  vector(op.getRate()), vector(op.getBias())));
+                  vector(op.getRate()), vector(op.getBias()), op.getLinear()));
   return success();
 }
 

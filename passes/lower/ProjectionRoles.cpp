@@ -42,8 +42,8 @@ static void setRoles(Value logits, ProjectionRole role) {
   }
 }
 
-/// Returns whether the best columns are picked tokens: with noise, or as an
-/// argmax with its probability.
+/// Returns whether the best columns are picked tokens: the op has noise, or it
+/// returns a single column (an argmax with its probability).
 static bool isPick(TopKOp best) { return best.getNoise() || best.getK() == 1; }
 
 void mlir::mtp::findRoles(exec::ProgramOp program) {

@@ -85,7 +85,8 @@ void Sinking::replace(Operation *op, Operation *copy) {
   op->erase();
 }
 
-/// The noise belongs to the window's rows, which are packed like the logits.
+/// Runs a top-k on packed rows. Its noise must belong to the window's rows,
+/// which are packed like the logits.
 bool Sinking::sinkTopK(TopKOp op) {
   SmallVector<Value> operands{rows.packed()};
   if (op.getNoise()) {
@@ -97,7 +98,8 @@ bool Sinking::sinkTopK(TopKOp op) {
   return true;
 }
 
-/// Each row uses its slot's parameters, so the packed rows pass their slots.
+/// Computes probabilities of packed rows. Each row uses its slot's parameters,
+/// so the op gets the slots of the packed rows.
 bool Sinking::sinkProbabilities(ProbabilitiesOp op) {
   auto slots = op.getSlots().getDefiningOp<SlotsOp>();
   if (!slots || slots.getPrompts())
@@ -108,7 +110,8 @@ bool Sinking::sinkProbabilities(ProbabilitiesOp op) {
   return true;
 }
 
-/// A gather reads few elements, so it reads them from the packed rows.
+/// Gathers from the packed rows through their places. A gather reads few
+/// elements, so it needs no copy of all rows.
 bool Sinking::sinkGather(GatherOp op) {
   if (op.getPlaces())
     return false;
@@ -117,7 +120,8 @@ bool Sinking::sinkGather(GatherOp op) {
   return true;
 }
 
-/// The op reads only the row of its choice, so it gets the places.
+/// Passes the packed rows and their places to the op. It reads only the row
+/// that it picks from, so it needs no copy of all rows.
 bool Sinking::sinkSampleResidual(SampleResidualOp op) {
   auto groups = cast<RankedTensorType>(op.getP().getType());
   if (op.getPlaces() || groups.getRank() != 3)

@@ -34,7 +34,7 @@ static Value rowsOf(Operation *op) {
   return conv ? conv.getRows() : cast<DeltaRuleOp>(op).getRows();
 }
 
-/// Checks E4 and E5.
+/// Checks rules E4 and E5 of `mtp-verify-entries` for one op.
 static LogicalResult verifyPlace(Operation *op) {
   if (auto loop = op->getParentOfType<scf::ForOp>()) {
     InFlightDiagnostic diag =
@@ -60,7 +60,7 @@ static LogicalResult verifyPlace(Operation *op) {
   return diag;
 }
 
-/// Checks E3, and E4 and E5 of each use.
+/// Checks rule E3 of `mtp-verify-entries`, and rules E4 and E5 of each use.
 static FailureOr<Uses> findUses(Operation *program) {
   Uses uses;
   WalkResult walked = program->walk([&](Operation *op) -> WalkResult {
@@ -83,7 +83,7 @@ static FailureOr<Uses> findUses(Operation *program) {
   return uses;
 }
 
-/// Checks E6.
+/// Checks rule E6 of `mtp-verify-entries`.
 static LogicalResult verifyComplete(Operation *program, RecurrenceOp memory,
                                     const Uses &uses) {
   auto name = FlatSymbolRefAttr::get(memory.getSymNameAttr());

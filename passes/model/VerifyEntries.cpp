@@ -74,8 +74,8 @@ static Value plainRows(Value rows) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Proves that positions are not below the length of their slot, by proving it
-/// of the values from which they are computed.
+/// Proves that positions are at or after the length of their slot, by proving
+/// it of the values from which they are computed.
 class BehindLength {
 public:
   bool holds(Value value);

@@ -93,8 +93,8 @@ static Value getPlainRows(Value rows) {
   return tree ? tree.getRows() : rows;
 }
 
-/// Returns whether the ops of `region` run on rows that they are given. The
-/// region may be run again for other rows.
+/// Returns whether the op around `region` passes rows to it. The op may run the
+/// region again for other rows.
 static bool isGivenRows(Region *region) {
   return isa_and_nonnull<DraftChainOp, DraftTreeOp, DraftHeadsOp, VerifyOp,
                          AcceptOp>(region->getParentOp());

@@ -10,15 +10,15 @@
 namespace mlir::mtp {
 
 /// Replaces a draft operation with these steps in a prefill by runs that fill
-/// the modules' caches. Module d runs over the rows for which the token d
-/// places ahead belongs to the prompt. The first round runs the rows after
-/// those, and needs the hidden state before them. A step without hidden states
-/// runs over all rows.
+/// the modules' caches. Module d runs over the rows whose token d places ahead
+/// still belongs to the prompt. The first round runs the next rows, and needs
+/// the hidden state of the row before them. A step without hidden states runs
+/// over all rows.
 LogicalResult expandDraftPrefill(Operation *op, ArrayRef<Region *> steps,
                                  Region *input = nullptr);
 
-/// Keeps for the first round the hidden state from module - 1 before its
-/// window, taken from a chunk's rows.
+/// Keeps a hidden state of module - 1, taken from a chunk's rows. It belongs to
+/// the row before the first round's window, and the first round reads it.
 void keepCarry(Expansion &e, int64_t module, Value handedOn);
 
 /// Writes the run of a drafter in core ops over the chunk's rows. The run

@@ -85,9 +85,9 @@ private:
   /// The drafts so far, per slot; -1 from the first unwanted draft on.
   SmallVector<Value> drafts;
   SmallVector<std::pair<Value, int64_t>> draftLogits;
-  /// The position that verifies the next draft. After the modules also the
-  /// position of the step's row and its token. -1 if the slot does not want the
-  /// draft.
+  /// `verified` is the position that verifies the next draft; -1 if the slot
+  /// does not want the draft. After the modules, `stepped` and `token` are
+  /// position and token of the step's row.
   Value verified, stepped, token;
   /// The rows of the last draft.
   DraftRows last;

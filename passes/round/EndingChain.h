@@ -17,8 +17,8 @@ namespace mlir::mtp {
 /// Returns whether the slots of a chain may end it.
 bool mayEnd(DraftChainOp op);
 
-/// Writes such a chain in a round and returns the values of its results. Draft
-/// logits without readers are null.
+/// Writes a chain that slots may end, in a round. Returns the values of its
+/// results. Draft logits without readers are null.
 FailureOr<SmallVector<Value>> writeEndingChain(DraftChainOp op, Region *input);
 
 } // namespace mlir::mtp

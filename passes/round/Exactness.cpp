@@ -246,7 +246,8 @@ unsigned PickSources::traitsOfArgument(BlockArgument argument) {
   return kOfRows;
 }
 
-/// Traits of the results of loops, branches and tensor ops in a body.
+/// Returns the traits of a result of a loop, a branch or a tensor op in a body;
+/// nothing for other ops.
 std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
   using Traits = std::optional<unsigned>;
   unsigned number = result.getResultNumber();
@@ -274,7 +275,8 @@ std::optional<unsigned> PickSources::traitsOfControl(OpResult result) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// Traits of the results of all other ops, which also depend on operands.
+/// Returns the traits of a result of any other op, which also depend on its
+/// operands.
 unsigned PickSources::traitsOfOther(OpResult result) {
   Operation *op = result.getOwner();
   if (op->getParentOfType<PerSlotOp>() ||
@@ -355,7 +357,7 @@ void PickSources::judge(unsigned traits, Location loc) {
                "verifies");
 }
 
-/// Judges a value that rows are computed with but that has no rows itself.
+/// Judges a value without rows from which rows are computed.
 void PickSources::visitSide(Value value, Operation *user) {
   judge(traitsOf(value), user->getLoc());
 }

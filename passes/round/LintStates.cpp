@@ -44,22 +44,23 @@ private:
   struct Accesses {
     Operation *read = nullptr, *write = nullptr;
     Operation *prefillWrite = nullptr;
-    /// In a round that writes the state, a read of a value that an earlier
-    /// round may have left.
+    /// A read of a value that an earlier round may have left, in a round that
+    /// writes the state.
     Operation *carried = nullptr;
   };
   llvm::StringMap<Accesses> states;
-  /// For the visited program: the writes of each state so far, and the first
-  /// read that is not certain to follow a write.
+  /// The writes of each state so far in the visited program, and the first read
+  /// that is not certain to follow a write.
   llvm::StringMap<SmallVector<Operation *>> written;
   llvm::StringMap<Operation *> found;
-  /// Reported outputs. A round has one per k.
+  /// Locations of reported outputs. The round of each k has a copy of an
+  /// output, but one report suffices.
   llvm::DenseSet<Location> reported;
   bool hasFailed = false;
   /// Layers of a cache that rounds with drafts read, with the reading op.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readLayers;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledLayers;
-  /// The layers for programs of k = 0 only.
+  /// Layers of a cache that programs of k = 0 read, with the reading op.
   llvm::MapVector<std::pair<StringRef, int64_t>, Operation *> readWithoutDrafts;
   llvm::DenseSet<std::pair<StringRef, int64_t>> filledWithoutDrafts;
 };

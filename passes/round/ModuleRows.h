@@ -17,8 +17,9 @@ namespace mlir::mtp {
 struct NodeRows {
   int64_t count;
   Value positions, roots, places, masks, slots;
-  /// For a run over committed rows and nodes: the nodes' tokens, and for each
-  /// node the row of its parent among the slot's rows of the module before.
+  /// The nodes' tokens, and for each node the row of its parent among the
+  /// slot's rows of the module before. Only for a run over committed rows and
+  /// nodes.
   Value tokens, parents;
 };
 

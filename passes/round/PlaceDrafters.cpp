@@ -145,7 +145,7 @@ static std::optional<int64_t> leastOf(const LeastK &least, Attribute cache) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Numbers of rows as the body of a slot made them.
+/// Per-row numbers in the form in which a per-slot body made them.
 struct Made {
   PerSlotOp body;
   SmallVector<Value> grids;
@@ -189,8 +189,9 @@ static Value eachLike(SlotBody &body, Value like,
              : body.vector(type.getDimSize(0), number);
 }
 
-/// Returns the places of these positions, -1 if they have none. A mask follows
-/// the places of its root and of its row, and is 0 if one of them is -1.
+/// Returns the places of positions; -1 for a position without a place. A mask
+/// follows the places of its root and of its row, and is 0 if one of the two
+/// places is -1.
 SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
                                            ArrayRef<Value> numbers, int64_t k) {
   useState(module, states::kDrafterPlaces);
@@ -226,9 +227,9 @@ SmallVector<Value> RowPlacer::placeNumbers(Location loc, Value slots,
   return SmallVector<Value>(body.yield(values));
 }
 
-/// Returns the places of numbers of rows. If the body of a slot made the
-/// numbers, the code is placed next to that body, with which it is joined
-/// later; else it runs per row.
+/// Returns the places of the positions in `numbers` (see placeNumbers). If a
+/// per-slot body made the positions, the code goes next to that body, and both
+/// are joined later. Otherwise the code runs per row.
 SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
                                        ArrayRef<Value> numbers, int64_t k) {
   OpBuilder::InsertionGuard guard(builder);
@@ -249,9 +250,9 @@ SmallVector<Value> RowPlacer::placesOf(Operation *user, Value slots,
 // Rows and moves
 //===----------------------------------------------------------------------===//
 
-/// Returns the number that OpT reads from `rows`, which `made` defines. There
-/// is one such op, directly after `made`, so that bodies of these rows can be
-/// joined.
+/// Returns the result of the OpT on `rows`, which `made` defines. Moves an
+/// existing op directly after `made`, or creates one there, so that bodies of
+/// these rows can be joined.
 template <typename OpT>
 Value RowPlacer::numberOf(Operation *made, Value rows) {
   for (Operation *user : rows.getUsers())

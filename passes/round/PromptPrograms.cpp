@@ -125,19 +125,19 @@ static LogicalResult isSameForRows(Operation *user, Operation *made) {
 
 /// Declares an empty function from tokens, slots and positions of rows to their
 /// logits.
-static func::FuncOp declarePromptLogits(VerifyOp verify, int64_t rows) {
+static func::FuncOp declareTarget(VerifyOp verify, llvm::StringRef name,
+                                  int64_t rows) {
   auto module = verify->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto ints = RankedTensorType::get({rows}, builder.getI32Type());
   auto logits = cast<RankedTensorType>(verify.getLogits().getType());
   auto type = builder.getFunctionType(
       {ints, ints, ints}, logits.clone({rows, logits.getDimSize(1)}));
-  auto function =
-      func::FuncOp::create(builder, verify.getLoc(), "prompt_logits", type);
+  auto function = func::FuncOp::create(builder, verify.getLoc(), name, type);
   function.addEntryBlock();
   constexpr llvm::StringLiteral kNames[] = {"tokens", "slots", "positions"};
-  for (auto [i, name] : llvm::enumerate(kNames))
-    function.setArgAttr(i, kNameAttr, builder.getStringAttr(name));
+  for (auto [i, input] : llvm::enumerate(kNames))
+    function.setArgAttr(i, kNameAttr, builder.getStringAttr(input));
   function.setResultAttr(0, kNameAttr, builder.getStringAttr("logits"));
   return function;
 }
@@ -158,19 +158,19 @@ static LogicalResult cloneTarget(VerifyOp verify, Block &body) {
   return cloneCaptures(body, *verify->getBlock(), mapping, isSameForRows);
 }
 
-LogicalResult mlir::mtp::makePromptLogits(VerifyOp verify,
-                                          EnvelopeAttr envelope) {
+FailureOr<func::FuncOp> mlir::mtp::makeTargetFunction(VerifyOp verify,
+                                                      llvm::StringRef name,
+                                                      int64_t rows) {
   // A callee's types do not follow the number of rows.
   for (Operation &op : verify.getBodyRegion().front())
     if (getCallee(&op))
       return op.emitOpError("expected no call in the target, is "
                             "mtp-inline-layers missing before this pass?");
-  func::FuncOp function = declarePromptLogits(
-      verify, std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
+  func::FuncOp function = declareTarget(verify, name, rows);
   Block &body = function.getBody().front();
   if (failed(cloneTarget(verify, body))) {
     function.erase();
-    return success();
+    return func::FuncOp();
   }
   setDrafts(function, /*k=*/0, /*nodes=*/1);
   Operation *end = body.getTerminator();
@@ -180,5 +180,12 @@ LogicalResult mlir::mtp::makePromptLogits(VerifyOp verify,
   OpBuilder builder(end);
   func::ReturnOp::create(builder, verify.getLoc(), end->getOperand(0));
   end->erase();
-  return success();
+  return function;
+}
+
+LogicalResult mlir::mtp::makePromptLogits(VerifyOp verify,
+                                          EnvelopeAttr envelope) {
+  return makeTargetFunction(
+      verify, "prompt_logits",
+      std::min<int64_t>(envelope.getPrefillChunk(), kMostScoredRows));
 }

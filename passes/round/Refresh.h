@@ -47,12 +47,13 @@ public:
                     bool mayEnd = false);
   /// Runs the step of a module on any rows.
   ModuleOutputs step(int64_t module, Value tokens, Value hidden, Value rows);
-  /// The index of the anchor's row of `module` among the rows of all slots.
+  /// Returns the index of the anchor's row of `module` among the rows of all
+  /// slots.
   Value anchor(int64_t module) { return rows[module - 1].anchor; }
 
   bool takesHidden() const { return hasHidden; }
-  /// The inputs of the first module's rows: their tokens, the rows, and the
-  /// target's hidden states of them.
+  /// Return the inputs of the first module's rows: their tokens, the rows, and
+  /// the target's hidden states of them.
   Value tokens() { return rows.front().tokens; }
   Value makeRows(int64_t module);
   Value readHidden(int64_t width);

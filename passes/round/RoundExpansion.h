@@ -21,12 +21,13 @@
 
 namespace mlir::mtp {
 
-/// The output of a round with the number of drafts per slot that it could have
-/// accepted. mtp-repeat-rounds writes it into the ring.
+/// Name of the round's output that has, for each slot, the number of drafts
+/// that the round could have accepted. mtp-repeat-rounds writes it into the
+/// ring.
 inline constexpr llvm::StringLiteral kDraftedOutput = "drafted";
 
-/// The output of a round with packed rows: the places of each slot's rows, from
-/// mtp.pack.
+/// Name of the output with the places of each slot's rows, from mtp.pack, in a
+/// round with packed rows.
 inline constexpr llvm::StringLiteral kPlacesOutput = "places";
 
 /// Rows for which tokens are picked, with an equal number per slot.
@@ -47,16 +48,19 @@ class Expansion {
 public:
   explicit Expansion(Operation *op);
 
-  /// The largest number of drafts that the round accepts; none in a prefill.
+  /// Returns the largest number of drafts that the round accepts; none in a
+  /// prefill.
   std::optional<int64_t> roundK() const { return k; }
-  /// The number of rows of a slot that the round verifies; 1 in a prefill.
+  /// Returns the number of rows of a slot that the round verifies; 1 in a
+  /// prefill.
   int64_t roundNodes() const { return nodes; }
   bool isPrefill() const { return !k; }
-  /// The value of the region's one mtp.slots.
+  /// Returns the value of the region's one mtp.slots.
   Value slots();
-  /// Flattens numbers per row of each slot to one number per row.
+  /// Flattens a grid with numbers per slot and row to one number per row.
   Value byRow(Value grid);
-  /// Groups values per row, numbers or columns, by slot, `count` for each.
+  /// Groups values per row (numbers or columns) by slot, `count` rows for each
+  /// slot.
   Value bySlot(Value rows, int64_t count);
   Value makeRows(Value slots, Value positions);
   Value gatherRows(Value x, Value index);

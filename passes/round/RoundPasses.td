@@ -43,6 +43,22 @@ def InstantiateRoundsPass : Pass<"mtp-instantiate-rounds", "mlir::ModuleOp"> {
   ];
 }
 
+def CollectInputsPass : Pass<"mtp-collect-inputs", "mlir::ModuleOp"> {
+  let summary = "Make a function that returns the inputs of projections";
+  let description = [{
+    Input: a round without k, with calls inlined, before projections are fused.
+    Output: the function `projection_inputs` beside the round. Its inputs are
+    those of `prompt_logits`, and its number of rows is the chunk's. It returns
+    each value that a projection of the target multiplies. The result's name has
+    the keys of the projection weights, separated by spaces.
+
+    `mtpc --collect-inputs` runs the pass, for a text whose statistics the
+    quantiser needs. A target that needs more than tokens and rows is an error.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let statistics = [Statistic<"numInputs", "inputs", "inputs collected">];
+}
+
 class MTP_ExpandPass<string op, string flag>
     : Pass<flag, "mlir::ModuleOp"> {
   let summary = "Rewrite " # op # " into core ops";

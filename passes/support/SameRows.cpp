@@ -64,7 +64,8 @@ static Parts partsOf(ConcatOp op) {
   return parts;
 }
 
-/// Ops that read activations and the rows to which the activations belong.
+/// Returns the operands with equal row counts for ops that read activations and
+/// the rows to which the activations belong.
 static Parts partsOfRows(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case<MaskFirstOp, RopeOp, CacheAppendOp, CausalConvOp>([](auto op) {
@@ -103,7 +104,8 @@ static Parts partsOfRows(Operation *op) {
       .Default(Parts());
 }
 
-/// Ops that join activations row by row.
+/// Returns the operands with equal row counts for ops that join activations row
+/// by row.
 static Parts partsOfJoined(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case([](AddOp op) {
@@ -124,7 +126,8 @@ static Parts partsOfJoined(Operation *op) {
       .Default([](Operation *op) { return partsOfRows(op); });
 }
 
-/// Ops that make rows, or work per slot.
+/// Returns the operands with equal row counts for ops that make rows, or work
+/// per slot.
 static Parts partsOfSlots(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case([](MakeRowsOp op) {
@@ -156,7 +159,8 @@ static bool isGroups(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank() > 2;
 }
 
-/// Ops that pick, and all others.
+/// Returns the operands with equal row counts for ops that pick, and for all
+/// other ops.
 static Parts partsOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Parts>(op)
       .Case([](SampleOp op) {

@@ -33,7 +33,7 @@ public:
   /// Ends the body with `values` and returns the results of the op.
   ValueRange yield(ValueRange values);
 
-  /// The slot's index in the batch, and the slot number, as i32.
+  /// Return the slot's index in the batch, and the slot number, as i32.
   Value index();
   Value slot() { return op.getSlotArgument(); }
   Value input(int64_t number) { return op.getInputArguments()[number]; }

@@ -22,7 +22,8 @@ struct Count {
   int64_t base = 0;
   int64_t step = 0;
 
-  /// Value at n. The verifier ensures that it fits for every n of the program.
+  /// Returns the value at n. The verifier ensures that it fits for every n of
+  /// the program.
   int64_t at(uint64_t n) const { return base + step * int64_t(n); }
   bool isFixed() const { return step == 0; }
   bool operator==(const Count &) const = default;
@@ -143,7 +144,8 @@ struct Program {
                                   const schema::Kernel &kernel) const {
     return std::span(params).subspan(command.firstParam, kernel.params());
   }
-  /// Place of a command's number of active rows; null if all rows are active.
+  /// Returns the place of a command's number of active rows; null if all rows
+  /// are active.
   const Place *activeRowsOf(const Command &command) const {
     return command.live < 0 ? nullptr : &places[uint32_t(command.live)];
   }
@@ -208,7 +210,8 @@ struct Artifact {
   int32_t tokenizer = -1;
   /// Null: no chat template.
   const schema::Chat *chat = nullptr;
-  /// How rounds draft and accept, for people; empty if the file does not say.
+  /// Drafting method and accept rule as text for display; empty if the file
+  /// does not contain them.
   std::string_view method, rule;
   /// Whether the accept rule changes the distribution of texts.
   bool isLossy = false;

@@ -37,7 +37,8 @@ public:
   open(const std::string &path, HashCheck hashes = HashCheck::Small,
        FileMemory memory = FileMemory::Mapped);
 
-  /// Checks bytes that must outlive the object and start at a multiple of 64.
+  /// Checks the bytes of an artifact and returns them as a file. The bytes must
+  /// outlive the object and start at an address that is a multiple of 64.
   static Result<std::shared_ptr<const ArtifactFile>>
   fromMemory(std::span<const uint8_t> bytes,
              HashCheck hashes = HashCheck::Small);
@@ -45,7 +46,7 @@ public:
   const FileHeader &header() const { return fileHeader; }
   const Artifact &artifact() const { return contents; }
 
-  /// The bytes of a segment; `index` must be in range.
+  /// Returns the bytes of a segment; `index` must be in range.
   std::span<const uint8_t> segment(uint32_t index) const;
 
   /// Returns the bytes of a weight or constant of this file.

@@ -22,9 +22,10 @@ FeatureState cpuFeature(std::string_view name);
 /// Returns the architecture that this runtime was built for, e.g. "x86_64".
 std::string_view hostArch();
 
-/// Returns a text that differs between processors for which a compiler makes
-/// different code: architecture, vendor, family, model and features. Requests
-/// tile registers as cpuFeature() does.
+/// Returns a text that identifies a processor for a compiler: architecture,
+/// vendor, family, model and features. Processors for which a compiler makes
+/// different code have different texts. Requests tile registers as cpuFeature()
+/// does.
 std::string hostProcessor();
 
 /// Fails and names the missing feature if the images of `target` cannot run

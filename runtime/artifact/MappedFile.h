@@ -30,7 +30,7 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
   ~MappedFile();
 
-  /// The first byte, page aligned. Null if the file is empty.
+  /// Returns the first byte, page aligned. Null if the file is empty.
   const uint8_t *data() const { return bytes; }
   uint64_t size() const { return length; }
 

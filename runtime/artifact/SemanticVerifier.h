@@ -90,7 +90,7 @@ struct CommandContext {
   std::span<const Count> params() const {
     return program.paramsOf(command, kernel());
   }
-  /// The smallest and the largest n.
+  /// Return the smallest and the largest n.
   uint64_t first() const { return program.begin; }
   uint64_t last() const { return program.end - 1; }
 };

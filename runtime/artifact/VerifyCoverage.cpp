@@ -174,7 +174,7 @@ struct Coverage {
   /// can reach back, and their number of sequences.
   Ranges catchUps;
   uint32_t reach = 0, catchUpSequences = 0;
-  /// Rows of the prefills that use a GPU library, equal for all; 0: none.
+  /// Rows of each prefill that uses a GPU library; 0 if there is none.
   uint32_t libraryRows = 0;
   bool hasPlainLibrary = false, hasDraftingLibrary = false;
   /// Type and kind of a declared output's rows.

@@ -15,7 +15,7 @@
 
 using namespace mtp;
 
-/// No count in a file is larger, so that sums of two do not overflow.
+/// Limit on the counts in a file, so that sums of two counts do not overflow.
 static constexpr int64_t kMostCount = INT64_MAX / 4;
 
 bool mtp::isWithin(const Count &count, uint64_t first, uint64_t last,

@@ -180,6 +180,7 @@ void ReasoningSplitter::split(bool isLast, AnswerPart &part) {
     part.content += std::exchange(held, {});
 }
 
+/// Splits an answer of the form
 /// <|start|>assistant<|channel|>analysis<|message|>...<|end|>: only special
 /// tokens end a header or a message. All messages except reasoning are content.
 /// A call to a tool is content too, because nothing else handles it.

@@ -25,14 +25,14 @@ namespace mtp {
 struct Progress {
   /// Number of rounds whose results are complete.
   uint32_t rounds = 0;
-  /// No further round follows.
+  /// True if no further round follows.
   bool isDone = false;
 };
 
 /// One of several copies from a device's memory.
 struct ReadPart {
-  /// A whole source as for read(). In Space::Kv a cache, of which the first
-  /// entries of a page are copied, as by readPage().
+  /// Source as for read(), copied whole. In Space::Kv the source is a cache,
+  /// and the first `entries` entries of a page are copied, as by readPage().
   Binding source;
   uint32_t layer = 0, page = 0, entries = 0;
   void *target = nullptr;

@@ -25,7 +25,8 @@ public:
   bool growForRound(Sequence &sequence, uint32_t k) override;
   void giveBackAhead() override;
 
-  /// Tells the device which tokens end a sequence, as far as they do already.
+  /// Tells the device which tokens end a sequence; none while the sequence must
+  /// not stop yet.
   Status writeStops(Sequence &sequence);
 
 private:

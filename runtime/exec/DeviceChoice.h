@@ -16,11 +16,11 @@ struct PlanChoice {
   uint32_t gpu = 0;
 };
 
-/// Chooses the plan for the device that a user asked for. Of several plans for
-/// a CPU, the first that this machine can run, else one that the device
-/// refuses. A single plan for a GPU is taken as it is; of several, the GPU of
-/// that number decides. FailedPrecondition if there is no plan for such a
-/// device.
+/// Chooses the plan for the device that a user asked for. For a CPU, that is
+/// the first plan that this machine can run, else a plan that the device
+/// refuses. For a GPU, a single plan is taken as it is; of several, the GPU of
+/// that number decides. Fails with FailedPrecondition if there is no plan for
+/// such a device.
 Result<PlanChoice> choosePlan(const Artifact &artifact, DeviceKind asked,
                               uint32_t gpu = 0);
 

@@ -13,7 +13,8 @@ namespace mtp {
 
 /// Lets calls of several threads through one by one, and lets a thread sleep
 /// until another one has made work. A thread that steps again and again does
-/// not keep others out: a step lets the calls in first that came before it.
+/// not keep others out: its next step first lets in the calls that came before
+/// that step.
 class FifoLock {
 public:
   /// Held by a call while it goes on.

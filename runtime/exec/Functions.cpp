@@ -33,9 +33,9 @@ static bool usesKv(const Program &program) {
       [](const Place &place) { return place.space == schema::Space::Kv; });
 }
 
-/// A function that uses caches takes the pool's pages from page 1 on, enough
-/// for all slots at full context. None of them may be missing, hold a
-/// sequence's entries, or be kept for reuse.
+/// Checks that a function that uses caches can take the pool's pages from page
+/// 1 on, enough for all slots at full context. None of these pages may be
+/// missing, hold a sequence's entries, or be kept for reuse.
 Status Session::Impl::checkPages() const {
   if (!parts)
     return failedPrecondition("its caches need an artifact with an envelope");
@@ -52,8 +52,8 @@ Status Session::Impl::checkPages() const {
   return okStatus();
 }
 
-/// A function with recurrent layers writes their states in the slots that it is
-/// given.
+/// Fails if a function with recurrent layers would write their states, in the
+/// slots that it is given, while a sequence has a slot.
 Status Session::Impl::checkSlots(const Program &program) const {
   auto isCarried = [&](const Place &place) {
     return place.space == schema::Space::State &&
@@ -69,8 +69,9 @@ Status Session::Impl::checkSlots(const Program &program) const {
              parts->table.admitted().size()));
 }
 
-/// Results may overlap in the arena, so the size of the arena does not limit
-/// their sum. The caller owns them afterwards, and they are not reserved.
+/// Returns the bytes of a program's outputs. Results may overlap in the arena,
+/// so the size of the arena does not limit their sum. The caller owns them
+/// afterwards, and they are not reserved.
 static uint64_t outputBytes(const Program &program) {
   uint64_t bytes = 0;
   for (const Port &port : program.outputs)

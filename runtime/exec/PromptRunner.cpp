@@ -80,8 +80,8 @@ Status PromptRunner::run() {
   }
 }
 
-/// Returns the next `rows` rows of a prompt, whose page table the device then
-/// has.
+/// Returns the next `rows` rows of a prompt. Brings the sequence's page table
+/// on the device up to date.
 Result<PromptPart> PromptRunner::partOf(SequenceId id, uint32_t rows,
                                         uint32_t firstRow) {
   Residency &residency = *parts.table.at(id).residency;

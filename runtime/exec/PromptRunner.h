@@ -9,12 +9,12 @@
 
 namespace mtp {
 
-/// Plans passes over prompts, runs them, and applies their results.
-///
-/// If the artifact has programs for it, prompts that wait while sequences run
-/// are read in the rounds of these: one pass over the target's weights for the
-/// rows of both. Rows that a library computes never mix. While a sequence runs
-/// that sees its drafts no prompt rows are mixed: they would wait for its host.
+/// Plans passes over prompts, runs them, and applies their results. If the
+/// artifact has programs for it, prompts that wait while sequences run are read
+/// in the rounds of the running sequences: one pass over the target's weights
+/// computes the rows of both. Rows that a library computes never mix. No prompt
+/// rows are mixed while a sequence that sees its drafts runs, because they
+/// would wait for its host.
 class PromptRunner {
 public:
   /// `parts` must outlive the runner.

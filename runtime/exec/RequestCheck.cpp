@@ -67,7 +67,8 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
-/// InvalidArgument if a request asks for more drafts than the session has.
+/// Fails with InvalidArgument if a request asks for more drafts than the
+/// session has.
 static Status checkK(const SessionOptions &options, const Request &request) {
   if (request.k == Request::kSessions || request.k == Request::kAutomatic ||
       request.k <= options.k)

@@ -12,7 +12,7 @@ namespace mtp {
 /// envelope.
 Status completeOptions(const Model::Impl &model, SessionOptions &options);
 
-/// InvalidArgument if a parameter is outside its range.
+/// Fails with InvalidArgument if a parameter is outside its range.
 Status checkSampling(const SamplingParams &sampling);
 
 /// Compares a request with the model's envelope and the session's options.

@@ -47,7 +47,7 @@ RoundPlan RoundRunner::plan(std::vector<Member> &members) {
   return plan;
 }
 
-/// Makes room for a plan. Sequences that lose their pages leave it.
+/// Makes room for a plan. Sequences that lose their pages leave the plan.
 static Status makeRoom(Scheduler &scheduler, std::span<Sequence *const> round,
                        RoundPlan &plan) {
   MTP_RETURN_IF_ERROR(scheduler.makeRoom(round, plan.k));
@@ -111,7 +111,7 @@ void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
   }
 }
 
-/// Returns the work of a plan, whose page tables the device then has.
+/// Returns the work of a plan. Brings its page tables on the device up to date.
 Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
                                         const RoundPlan &plan) {
   RoundWork work;
@@ -225,7 +225,7 @@ Status RoundRunner::finishStopped() {
 //===----------------------------------------------------------------------===//
 
 /// Waits for a round that has not been read, or for the end of the last one,
-/// and gives the sequences what is new.
+/// and gives the sequences the new results.
 Status RoundRunner::read() {
   RoundLaunch &launch = parts.launch;
   Statistics &statistics = parts.results.statistics();

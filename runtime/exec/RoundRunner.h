@@ -53,9 +53,10 @@ private:
   PromptRunner &prompts;
   RoundPlanner planner;
   DrafterCatchUp catchUp;
-  /// When the launch that is under way has started.
+  /// Time at which the launch under way started.
   double started = 0;
-  /// When its round stopped for the host, and the time of its first half.
+  /// Time at which the launch's round stopped for the host, and the seconds of
+  /// the round's first half.
   double stopped = 0, halfSeconds = 0;
 };
 

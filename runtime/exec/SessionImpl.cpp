@@ -119,7 +119,7 @@ Status Session::Impl::checkUsable() const {
       strCat("an earlier step of the session failed: ", failure.message()));
 }
 
-/// A request must be able to run alone.
+/// Checks a request, which must be able to run alone.
 Status Session::Impl::checkRequest(const Request &request) const {
   if (!parts)
     return failedPrecondition("the artifact has functions only, no model");
@@ -135,7 +135,7 @@ Status Session::Impl::checkRequest(const Request &request) const {
   return okStatus();
 }
 
-/// Settles how many drafts a new sequence has.
+/// Sets the number of drafts of a new sequence.
 void Session::Impl::setDrafts(Sequence &sequence) const {
   uint32_t k = sequence.request.k;
   bool isAutomatic = k == Request::kAutomatic ||
@@ -201,8 +201,8 @@ Status Session::Impl::release(SequenceId id) {
   return okStatus();
 }
 
-/// If the sequence has a slot, no rounds that it is in are under way: its own
-/// launches have one round.
+/// Sets an input of a sequence. If the sequence has a slot, none of its rounds
+/// is under way: its own launches have one round.
 Status Session::Impl::setInput(SequenceId id, RequestInput input) {
   MTP_RETURN_IF_ERROR(checkUsable());
   MTP_ASSIGN_OR_RETURN(Sequence * sequence, find(id));
@@ -249,7 +249,7 @@ static std::atomic<bool> checksEveryStep = false;
 
 void SessionFactory::checkEveryStep(bool isOn) { checksEveryStep = isOn; }
 
-/// Reads what the rounds under way have given. If none are under way, goes on
+/// Reads the results of the rounds under way. If no round is under way, goes on
 /// with prompts and then starts rounds.
 Status Session::Impl::advance() {
   uint64_t before = statistics().rounds;
@@ -265,8 +265,9 @@ Status Session::Impl::advance() {
   return rounds->run();
 }
 
-/// Other calls make and drop copies while the caller of step() may read the
-/// statistics. So these counts change in steps only.
+/// Updates the counts of copies in the statistics. Other calls make and drop
+/// copies while the caller of step() may read the statistics, so these counts
+/// change in steps only.
 void Session::Impl::countSteps() {
   Statistics &counted = parts->results.statistics();
   counted.preemptions = parts->scheduler.preemptions();
@@ -277,8 +278,8 @@ void Session::Impl::countSteps() {
   }
 }
 
-/// If a step has given tokens before it fails, the caller gets these, and the
-/// failure by the next call.
+/// Runs a step. If the step has produced tokens before it fails, returns the
+/// tokens; the next call returns the failure.
 Result<std::vector<SequenceUpdate>> Session::Impl::step() {
   MTP_RETURN_IF_ERROR(checkUsable());
   if (!parts)

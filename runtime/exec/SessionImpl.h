@@ -66,7 +66,7 @@ private:
 
   std::unique_ptr<PromptRunner> prompts;
   std::unique_ptr<RoundRunner> rounds;
-  /// Why a step failed. Nothing runs after a failure.
+  /// The failure of a step. Nothing runs after a failure.
   Status failure;
 };
 

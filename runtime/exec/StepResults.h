@@ -25,7 +25,7 @@ public:
 
   /// The result of emit().
   struct Emitted {
-    /// Tokens that the output has got.
+    /// Number of tokens that were appended to the output.
     size_t tokens = 0;
     /// Why the sequence ends; None if it goes on.
     FinishReason end = FinishReason::None;
@@ -36,7 +36,7 @@ public:
   /// would be one token at a time. The caller ends the sequence.
   Result<Emitted> emit(Sequence &sequence, std::span<const int32_t> tokens,
                        const SlotResults &results);
-  /// Adds to the update what the request asked for of the last `tokens` tokens.
+  /// Adds the requested outputs of the last `tokens` tokens to the update.
   Status readOutputs(const Sequence &sequence, size_t tokens,
                      const SlotResults &results);
   /// Notes in the update that a sequence has ended.
@@ -55,15 +55,15 @@ public:
       sequence->statistics.*what += number;
   }
 
-  /// The tokens that end a sequence of the request.
+  /// Returns the tokens that end a sequence of the request.
   std::vector<int32_t> stopTokensOf(const Request &request) const;
 
-  /// The update of a sequence, which is added if there is none.
+  /// Returns the update of a sequence, which is added if there is none.
   SequenceUpdate &update(SequenceId id);
   bool hasUpdates() const { return !updates.empty(); }
   /// Adds drafts to the update of a sequence, if there is one.
   void addDrafted(SequenceId id, uint32_t drafted);
-  /// The updates since the last call, in order of id.
+  /// Returns the updates since the last call, in order of id.
   std::vector<SequenceUpdate> take();
 
   /// Counts of the session.

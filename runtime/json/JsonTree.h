@@ -43,8 +43,8 @@ public:
 
   simdjson::dom::element root() const { return element; }
 
-  /// The text of all doubles, in order, as views into the parsed text. Empty if
-  /// the text has no number beyond 64 bits.
+  /// Returns the text of all doubles, in order, as views into the parsed text.
+  /// Empty if the text has no number beyond 64 bits.
   const std::vector<std::string_view> &doubles() const { return texts; }
 
 private:

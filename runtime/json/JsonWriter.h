@@ -34,7 +34,7 @@ public:
   void null() { raw("null"); }
   /// Writes text that is JSON already.
   void raw(std::string_view text);
-  /// NaN and infinities become null.
+  /// Writes a number. NaN and infinities become null.
   void value(double number);
   template <std::integral T>
   void value(T number) {

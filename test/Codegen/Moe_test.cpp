@@ -30,7 +30,7 @@ struct RouteCase {
            ", bias = " + text(bias) + ", norm_topk = " + text(norm) +
            ", scale = " + std::to_string(scale);
   }
-  /// Name of the test.
+  /// Returns the name of the test.
   std::string config() const {
     return keys() + (lift != 0 ? ", negative" : "");
   }
@@ -188,7 +188,7 @@ struct Plan {
     return "experts = " + std::to_string(experts) +
            ", top_k = " + std::to_string(topK);
   }
-  /// Name of the test.
+  /// Returns the name of the test.
   std::string config() const {
     return keys() + ", rows = " + std::to_string(rows);
   }
@@ -343,7 +343,7 @@ struct ExpertCase {
   int k, inter;
   bool bf16, fragments = false;
 
-  /// Name of the test.
+  /// Returns the name of the test.
   std::string config() const {
     return "k = " + std::to_string(k) + ", inter = " + std::to_string(inter) +
            ", " + (bf16 ? "bf16" : "f32") + (fragments ? ", fragments" : "");
@@ -394,7 +394,7 @@ struct Added {
     return std::string("residual = ") + text(residual) +
            ", shared = " + text(shared);
   }
-  /// Name of the test.
+  /// Returns the name of the test.
   std::string config() const {
     return std::string(residual ? "residual" : "plain") +
            (shared ? ", shared" : "");

@@ -31,7 +31,8 @@ struct Mixture {
     }
   }
 
-  /// Expert 2 gets most rows and expert 3 none.
+  /// Returns the expert of choice `j` of a row. Expert 2 gets most rows and
+  /// expert 3 none.
   static int expertOf(int row, int j) {
     return j == 0 ? 2 : row % 3 == 0 ? 4 : row % 3 - 1;
   }

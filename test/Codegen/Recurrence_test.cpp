@@ -115,6 +115,29 @@ TEST(Decay, IsExactWhereLittleDecays) {
   });
 }
 
+TEST(Decay, TakesRatesAsTheyAre) {
+  // The rates are -exp(A_log), as GGUF stores them.
+  const int width = 61;
+  forTargets([&](const TestTarget &target) {
+    Kernel log(target, "decay", "width = 61");
+    Kernel linear(target, "decay", "width = 61, linear = true");
+    Floats rate = randomFloats(width, 2), negated(width, -1.0f);
+    for (int i = 0; i < width; i += 2)
+      rate[i] = 0;
+    Guarded<float> in(randomFloats(width, 5)), bias(Floats(width, 0.5f)),
+        rates(rate), minus(negated), out(width), other(width);
+    log.run({in.data(), rates.data(), bias.data(), out.data()}, {1});
+    linear.run({in.data(), minus.data(), bias.data(), other.data()}, {1});
+    for (int i = 0; i < width; ++i) {
+      double amount = std::log1p(std::exp(double(in[i]) + 0.5));
+      EXPECT_NEAR(other[i], std::exp(-amount), 2e-6);
+      // exp(0) is exact.
+      if (i % 2 == 0)
+        EXPECT_EQ(out[i], other[i]);
+    }
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Runs
 //===----------------------------------------------------------------------===//

@@ -27,7 +27,7 @@ static const char *const kEnd = R"(
   }
 )";
 
-/// %name = array[index]
+/// Returns the line "%name = array[index]".
 static std::string load(const std::string &name, const std::string &array,
                         const std::string &index) {
   return "    %at_" + name + " = llvm.getelementptr " + array + "[" + index +
@@ -95,7 +95,8 @@ static std::string seeKernel() {
                     store("value", "%out", "%element"));
 }
 
-/// again[slot] = limit[slot] - count[slot]; counts[slot] = count[slot].
+/// Returns a kernel that computes again[slot] = limit[slot] - count[slot] and
+/// counts[slot] = count[slot].
 static std::string againKernel() {
   return kernel("again", {"count", "limit", "counts", "again"}, "",
                 load("now", "%count", "%block") +
@@ -116,7 +117,8 @@ static std::string affineKernel() {
 )" + store("sum", "%y", "%element"));
 }
 
-/// y = factor * x, through the end of the shared memory.
+/// Returns a kernel that computes y = factor * x, through the end of the shared
+/// memory.
 static std::string scaleKernel() {
   return kernel("scale", {"x", "y"}, "", load("x0", "%x", "%element") + R"(
     %narrow = arith.trunci %factor : i64 to i32
@@ -139,7 +141,8 @@ static std::string beyondKernel() {
                     load("x0", "%x", "%far") + store("x0", "%y", "%element"));
 }
 
-/// Runs after a round, and never says whether another one follows.
+/// Returns a kernel that runs after a round, and never says whether another one
+/// follows.
 static std::string neverKernel() {
   return kernel("never", {"again", "control"}, "", "", "%n: i64, %handle: i64");
 }

@@ -70,13 +70,13 @@ private:
 /// Limits that a test sets for a sequence's drafts before each round, and what
 /// the test observes.
 struct DraftOrders {
-  /// The limit on its drafts, if it is not the request's.
+  /// The limit on the sequence's drafts, if it is not the request's.
   std::optional<uint32_t> k;
-  /// Up to where its drafters are valid in the next round, by k, whatever they
-  /// have seen; empty: as they are.
+  /// By k, the positions up to which the sequence's drafters count as valid in
+  /// the next round, whatever they have seen; empty: unchanged.
   std::vector<uint64_t> drafterValidUpTo;
-  /// Its drafters before the last round, and before the first round since this
-  /// was reset.
+  /// The sequence's drafters before the last round, and before the first round
+  /// since this was reset.
   DrafterProgress last;
   std::optional<DrafterProgress> first;
 
@@ -101,7 +101,7 @@ struct Pause {
   Company company = Company::None;
   bool isPreempted = false;
   uint32_t text = 31;
-  /// Positions up to which drafters are valid then, by k.
+  /// Positions up to which drafters are valid during the pause, by k.
   std::vector<uint64_t> drafterValidUpTo = {};
 };
 
@@ -119,7 +119,7 @@ protected:
 
   /// A session whose rounds are recorded.
   struct Watched {
-    /// By sequence. The session calls back into it.
+    /// Orders of each sequence. The session calls back into this map.
     std::unique_ptr<std::map<SequenceId, DraftOrders>> orders;
     std::unique_ptr<Session> session;
     Watch *watch = nullptr;
@@ -150,7 +150,7 @@ protected:
     bool hasDrafterGap = false;
     std::vector<uint64_t> drafterValidUpTo;
     uint64_t skipped = 0;
-    /// Over all rounds after the pause.
+    /// Mean tokens per round over all rounds after the pause.
     double tokensPerRound = 0;
   };
   Seen run(const Pause &pause, float temperature) const;

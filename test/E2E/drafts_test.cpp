@@ -60,8 +60,8 @@ protected:
   /// Returns true if drafts must equal the oracle's in each token.
   static bool exact() { return oracleName(GetParam()).ends_with(".f32"); }
 
-  /// In bf16 the first different draft is a near tie with the oracle's. Later
-  /// drafts follow another token.
+  /// Expects that in bf16 the first different draft is a near tie with the
+  /// oracle's. Later drafts follow another token.
   static void expectNearTie(const OracleResult &result,
                             const std::vector<int32_t> &drafts) {
     ASSERT_EQ(drafts.size(), result.chain.size());

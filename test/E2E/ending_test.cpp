@@ -110,8 +110,8 @@ std::vector<Trace> Ending::trace(SessionOptions options,
   return traces;
 }
 
-/// Returns the log probabilities of the first drafts after a text, whose last
-/// token is the pick after the others.
+/// Returns the log probabilities of the first drafts after a text. The last
+/// token of the text is the pick that follows the other tokens.
 static std::vector<float> chancesBehind(const std::shared_ptr<const Model> &to,
                                         std::span<const int32_t> text) {
   auto session = *Session::create(to, single(to->envelope()->maxK, 1));

@@ -59,7 +59,7 @@ enum class Shape { Chain, Star, Nothing, Other };
 
 class RowCounter {
 public:
-  /// Without `seesWindows` it ignores the slots' drafts.
+  /// Without `seesWindows` the counter ignores the slots' drafts.
   explicit RowCounter(const Model &model, bool seesWindows = true)
       : seesWindows(seesWindows) {
     const Artifact &artifact = ModelAccess::file(model)->artifact();

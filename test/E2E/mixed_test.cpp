@@ -291,7 +291,7 @@ public:
   }
 
 private:
-  /// The rows of prompts that a round had.
+  /// Returns the rows of prompts that a round had.
   Result<uint32_t> promptRows(const Program &ran) {
     if (ran.prompts == 0)
       return 0;

@@ -40,7 +40,8 @@ protected:
           << "row " << index << ", token " << token;
   }
 
-  /// In bf16 a near tie may have either result.
+  /// Returns whether the row picks the token. In bf16 a near tie may have
+  /// either result.
   bool picks(const std::vector<float> &row, int32_t token) const {
     float largest = *std::max_element(row.begin(), row.end());
     return row[size_t(token)] >= largest - (exact ? 0 : 2 * bound(row));

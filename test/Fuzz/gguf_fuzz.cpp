@@ -30,6 +30,39 @@ void exercise(const TensorEntry &entry, std::span<const uint8_t> bytes) {
   decodeRun(entry.type, begin, int64_t(elements) - run, run, values.data());
 }
 
+/// Checks that the last row and column of a tensor lie in it.
+void requirePlaces(const TensorEntry &entry) {
+  if (entry.shape.empty() || entry.size == 0)
+    return;
+  for (const auto &[order, extent] :
+       {std::pair(entry.tiledRows, entry.shape.front()),
+        std::pair(entry.tiledColumns, entry.shape.back())}) {
+    int64_t place = order.place(extent - 1);
+    require(place >= 0 && place < extent);
+  }
+}
+
+/// Checks that the last row of a joined tensor lies in its part.
+void requireJoin(const GgufNames &names, const TensorMap &tensors,
+                 const std::string &key) {
+  std::optional<GgufPair> pair = names.findPair(key);
+  if (!pair)
+    return;
+  auto first = tensors.find(pair->first), second = tensors.find(pair->second);
+  if (first == tensors.end() || second == tensors.end())
+    return;
+  Result<TensorJoin> join =
+      names.join(*pair, first->second.shape, second->second.shape);
+  if (!join)
+    return;
+  TensorJoin::Place place = join->place(join->shape[0] - 1);
+  int64_t rows = 1;
+  const TensorMap::value_type &part = place.part == 0 ? *first : *second;
+  for (size_t i = 0; i + 1 < part.second.shape.size(); ++i)
+    rows *= part.second.shape[i];
+  require(place.row >= 0 && place.row < rows);
+}
+
 } // namespace
 
 /// Checks that every tensor is inside the bytes, and that config, tokenizer and
@@ -43,6 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (Result<TensorMap> tensors = names->translate(*header, bytes))
       for (const auto &[key, entry] : *tensors) {
         require(entry.offset <= size && entry.size <= size - entry.offset);
+        requirePlaces(entry);
+        requireJoin(*names, *tensors, key);
         if (isReadable(entry.type))
           exercise(entry, bytes);
       }

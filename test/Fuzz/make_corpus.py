@@ -5,6 +5,7 @@ import json, os, random, struct, sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "oracle")
 sys.path.insert(0, ROOT)
 import gguf_files  # noqa: E402
+import gguf_models  # noqa: E402
 import quantized_folders  # noqa: E402
 import template_cases  # noqa: E402
 import tiny  # noqa: E402
@@ -28,13 +29,22 @@ for name, path in (("", artifact), ("_plans", plans)):
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())
 
-keys = {**gguf_files.config_keys(tiny.MODELS["llama-gqa"]),
-        **gguf_files.tokenizer_keys(tiny.tokenizer(112))}
+keys = {**gguf_models.config_keys(tiny.MODELS["llama-gqa"]),
+        **gguf_models.tokenizer_keys(tiny.tokenizer(112))}
 path = os.path.join(out, "gguf", "model")
 gguf_files.write_gguf(path, keys, [("token_embd.weight", "F32", [2, 2], bytes(16)),
                                    ("blk.0.attn_q.weight", "Q4_K", [4, 256], bytes(576)),
                                    ("blk.0.ffn_up_exps.weight", "NVFP4", [2, 1, 64], bytes(72)),
                                    ("blk.0.ffn_up_exps.scale", "F32", [2], bytes(8))])
+
+# Heads in another order, and a projection in two parts.
+for name in ("qwen35-mtp1", "dsv3-mtp1"):
+    path = os.path.join(out, "gguf", name)
+    gguf_files.write_gguf(path, gguf_models.config_keys(gguf_models.text_config(tiny.MODELS[name])),
+                          [("blk.0.ssm_a", "F32", [4], bytes(16)),
+                           ("blk.0.attn_gate.weight", "F32", [96, 1], bytes(384)),
+                           ("blk.1.attn_k_b.weight", "F32", [2, 3, 2], bytes(48)),
+                           ("blk.1.attn_v_b.weight", "F32", [2, 1, 3], bytes(24))])
 
 header = {"__metadata__": {"format": "pt"},
           "a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]},

@@ -93,7 +93,7 @@ protected:
                         unsigned grid = 1) {
     return add(graph, kernelParams(name, values, grid), dependences);
   }
-  /// y = x + c
+  /// Adds a node that computes y = x + c.
   CUgraphNode addAdd(CUdeviceptr x, CUdeviceptr y, int c,
                      const std::vector<Dependence> &dependences = {}) {
     return addKernel("add", {&x, &y, &c}, dependences);

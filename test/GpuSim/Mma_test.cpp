@@ -126,7 +126,8 @@ static uint16_t encodeBf16(float value) {
   return bits >> 16;
 }
 
-/// Exact for the small multiples of 1/8 that the test uses.
+/// Encodes a value in f16, exact for the small multiples of 1/8 that the test
+/// uses.
 static uint16_t encodeF16(float value) {
   int exponent;
   float fraction = std::frexp(std::fabs(value), &exponent);

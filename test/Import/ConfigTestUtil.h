@@ -29,8 +29,12 @@ public:
   }
   std::string text() const {
     std::string text;
-    for (const auto &[key, value] : fields)
-      text += (text.empty() ? "\"" : ",\"") + key + "\":" + value;
+    for (const auto &[key, value] : fields) {
+      text += text.empty() ? "\"" : ",\"";
+      text += key;
+      text += "\":";
+      text += value;
+    }
     return "{" + text + "}";
   }
 

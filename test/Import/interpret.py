@@ -101,9 +101,10 @@ def sigmoid_gate(x, gate):
             for row, g in zip(x, gate)]
 
 
-def decay(x, rate, bias):
-    return [[math.exp(-math.exp(r) * math.log1p(math.exp(v + b)))
-             for v, r, b in zip(row, rate, bias)] for row in x]
+def decay(text, x, rate, bias):
+    rates = rate if " linear" in text else [-math.exp(r) for r in rate]
+    return [[math.exp(r * math.log1p(math.exp(v + b)))
+             for v, r, b in zip(row, rates, bias)] for row in x]
 
 
 def causal_conv(x, weight):
@@ -341,7 +342,7 @@ def evaluate(op, text, a):
     if op == "sigmoid_gate":
         return [sigmoid_gate(*a)]
     if op == "decay":
-        return [decay(*a)]
+        return [decay(text, *a)]
     if op == "causal_conv":
         return [causal_conv(*a[:2])]
     if op == "rope":

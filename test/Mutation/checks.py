@@ -74,7 +74,12 @@ def check_forward(tools, artifact, oracle):
                *(f"--input={ROWS}xi32={values}" for values in inputs))
     for d, (line, want) in enumerate(zip(text.splitlines(), expected, strict=True)):
         name = f"module {d}" if d else "target"
-        for i, row in enumerate(json.loads(line.split("=", 1)[1])):
+        try:
+            rows = json.loads(line.split("=", 1)[1])
+        except json.JSONDecodeError as wrong:
+            # mtp-run writes nan and inf, which JSON does not have.
+            raise Caught(f"oracle: a row of {name} has a value that is no number") from wrong
+        for i, row in enumerate(rows):
             top = max(row)
             if abs(top - want["max"][i]) > TOLERANCE * max(1, abs(want["max"][i])):
                 raise Caught(f"oracle: row {i} of {name} has logit {top:.6g}, "

@@ -9,8 +9,10 @@
 // CHECK: %[[H:.*]] = exec.sigmoid_gate %[[S]] by %[[G]] :
 // CHECK: %[[N:.*]] = exec.l2_norm %[[H]] groups 2 eps 9.99999997E-7 :
 // CHECK: %[[D:.*]] = exec.decay %[[G]] rate %{{.*}} bias %{{.*}} :
+// CHECK: %[[E:.*]] = exec.decay %[[G]] rate %{{.*}} bias %{{.*}} linear :
 // CHECK: exec.output "n" %[[N]]
 // CHECK: exec.output "d" %[[D]]
+// CHECK: exec.output "e" %[[E]]
 exec.program @gates function {
   %x = exec.input "x" : tensor<4x8xf32>
   %g = exec.input "g" : tensor<4x2xf32>
@@ -20,6 +22,8 @@ exec.program @gates function {
   %h = mtp.sigmoid_gate %s by %g : tensor<4x8xf32>, tensor<4x2xf32>
   %n = mtp.l2_norm %h groups 2 eps 1.0e-6 : tensor<4x8xf32>
   %d = mtp.decay %g rate %rate bias %bias : tensor<4x2xf32>, tensor<2xbf16>, tensor<2xf32>
+  %e = mtp.decay %g rate %rate bias %bias linear : tensor<4x2xf32>, tensor<2xbf16>, tensor<2xf32>
   exec.output "n" %n : tensor<4x8xf32>
   exec.output "d" %d : tensor<4x2xf32>
+  exec.output "e" %e : tensor<4x2xf32>
 }

@@ -34,7 +34,7 @@ public:
       note(sequence, rows);
     };
   }
-  /// The most that a prompt waited for, as a share of what is promised.
+  /// Largest wait of a prompt, as a share of the promised limit.
   double worst = 0;
   uint64_t prompts = 0;
 

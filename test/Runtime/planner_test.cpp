@@ -27,7 +27,7 @@ struct Prefills {
   Plan plan = handMadePlan(shapes);
   ProgramTable programs{plan};
   PrefillPlanner planner;
-  /// By prompt, the run where it is not the whole rest.
+  /// Next run of each prompt whose run is not its whole rest.
   std::map<SequenceId, PrefillRun> runs;
 
   explicit Prefills(const PlanShapes &shapes = {}, uint32_t libraryRows = 0)
@@ -46,7 +46,7 @@ struct Prefills {
   }
 };
 
-/// A prompt that has just come.
+/// Returns a prompt that has just arrived.
 PendingPrompt prompt(SequenceId id, uint64_t tokens, uint64_t arrival = 0) {
   return {id, 0, arrival, 0, tokens, tokens};
 }

@@ -277,7 +277,8 @@ struct Recorded {
   double full(uint32_t k, double tokens) const {
     return 1e-6 * (first[k] + (last[k] - first[k]) * tokens / 900);
   }
-  /// More than half of the cost of drafts is the rows that verify them.
+  /// Returns the seconds of a round. More than half of the cost of drafts is
+  /// the rows that verify them.
   double seconds(const RoundCostModel::Work &work, double tokens) const {
     double all = full(work.k, tokens);
     if (work.k == 0)

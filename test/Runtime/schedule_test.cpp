@@ -18,8 +18,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// Chunks of up to 64 rows, of 1, 2 or 4 prompts. Not shared: chunks of 64, 16
-/// or 4 rows of one prompt.
+/// Returns options with chunks of up to 64 rows, of 1, 2 or 4 prompts. If not
+/// shared, chunks have 64, 16 or 4 rows of one prompt.
 FakeOptions withChunks(bool areShared) {
   FakeOptions fake;
   fake.maxContext = 256;

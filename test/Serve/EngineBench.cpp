@@ -79,7 +79,7 @@ public:
                    [this](EngineReport report) { take(report); });
   }
 
-  /// With defaults filled in.
+  /// Returns the options with defaults filled in.
   const SessionOptions &options() const { return completed; }
 
   std::vector<double> run(uint32_t slots) {

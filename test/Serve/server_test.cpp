@@ -210,7 +210,8 @@ public:
   std::string streamed, answered;
 
 private:
-  /// Retries may take as long as a busy machine needs.
+  /// Returns options for retries, which may take as long as a busy machine
+  /// needs.
   static ServerOptions patient() {
     ServerOptions options;
     options.limits.shutdownSeconds = 600;

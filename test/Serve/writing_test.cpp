@@ -8,8 +8,8 @@ using namespace mtp::test;
 
 namespace {
 
-/// A server with a patience of two seconds, and an answer larger than kernel
-/// buffers.
+/// Returns a server with a patience of two seconds, and an answer larger than
+/// kernel buffers.
 ServerOptions impatient() {
   ServerOptions options;
   options.limits.writeSeconds = 2;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char *kReplacement = "\xEF\xBF\xBD";
 
-/// In byteLevelJson() the id of a byte is the byte.
+/// Returns ids of bytes: in byteLevelJson() the id of a byte is the byte.
 Ids bytesOf(std::string_view text) {
   Ids ids;
   for (char byte : text)

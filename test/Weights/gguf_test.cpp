@@ -227,6 +227,199 @@ TEST(GgufNames, GivesHuggingFaceKeysAndRows) {
             std::vector<float>{27});
 }
 
+/// Returns the values of a weight row by row.
+std::vector<float> readRows(const WeightSet &set, const std::string &key,
+                            bool isTransposed = false) {
+  WeightSource source;
+  source.keyPattern = key;
+  source.transpose = isTransposed;
+  Result<WeightRows> rows = WeightRows::resolve(set, source, 0);
+  EXPECT_TRUE(rows.isOk()) << rows.status().toString();
+  if (!rows)
+    return {};
+  std::vector<float> values(size_t(rows->rows() * rows->cols()));
+  rows->read(0, rows->rows(), 0, rows->cols(), values.data(), rows->cols());
+  return values;
+}
+
+std::string counting(int count) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i)
+    bytes += packed(float(i));
+  return bytes;
+}
+
+/// Keys of a hybrid with 2 key heads of width 1 and 4 value heads of width 2.
+GgufBuilder hybrid(const std::string &architecture) {
+  GgufBuilder builder;
+  builder.text("general.architecture", architecture);
+  for (auto [key, value] : std::vector<std::pair<std::string, uint32_t>>{
+           {"block_count", 2},
+           {"nextn_predict_layers", 1},
+           {"ssm.group_count", 2},
+           {"ssm.time_step_rank", 4},
+           {"ssm.state_size", 1},
+           {"ssm.inner_size", 8}})
+    builder.number(architecture + "." + key, value);
+  return builder;
+}
+
+TEST(GgufNames, PutsHeadsOfValuesInOrder) {
+  TemporaryFolder folder;
+  std::string path = folder.write(
+      "m.gguf",
+      hybrid("qwen35")
+          .tensor("blk.0.attn_qkv.weight", kF32Type, {1, 12}, counting(12))
+          .tensor("blk.0.ssm_a", kF32Type, {4}, counting(4))
+          .tensor("blk.0.ssm_out.weight", kF32Type, {8, 2}, counting(16))
+          .tensor("blk.1.nextn.eh_proj.weight", kF32Type, {1, 1}, counting(1))
+          .tensor("blk.1.attn_norm.weight", kF32Type, {1}, counting(1))
+          .build());
+  Result<WeightSet> set = WeightSet::openFiles(std::vector{path});
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  // The file has heads 0 and 2 (the first of each group), then 1 and 3.
+  const std::string layer = "model.layers.0.linear_attn.";
+  EXPECT_EQ(readRows(*set, layer + "in_proj_qkv.weight"),
+            (std::vector<float>{0, 1, 2, 3, 4, 5, 8, 9, 6, 7, 10, 11}));
+  EXPECT_EQ(readRows(*set, layer + "A_log"), (std::vector<float>{0, 2, 1, 3}));
+  EXPECT_EQ(readRows(*set, layer + "out_proj.weight"),
+            (std::vector<float>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11,
+                                14, 15}));
+  EXPECT_TRUE(set->contains("mtp.fc.weight"));
+  EXPECT_TRUE(set->contains("mtp.layers.0.input_layernorm.weight"));
+}
+
+TEST(GgufNames, JoinsProjectionsByKeyHead) {
+  TemporaryFolder folder;
+  // The two parts are in two files.
+  std::string first = folder.write(
+      "m-00001-of-00002.gguf",
+      hybrid("qwen3next")
+          .number("split.count", 2)
+          .tensor("blk.0.attn_qkv.weight", kF32Type, {1, 12}, counting(12))
+          .build());
+  std::string second = folder.write(
+      "m-00002-of-00002.gguf",
+      GgufBuilder()
+          .number("split.count", 2)
+          .number("split.no", 1)
+          .tensor("blk.0.attn_gate.weight", kF32Type, {1, 8}, counting(8))
+          .build());
+  Result<WeightSet> set = WeightSet::openFiles(std::vector{first, second});
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  const std::string key = "model.layers.0.linear_attn.in_proj_qkvz.weight";
+  ASSERT_EQ(set->keys().size(), 1u);
+  EXPECT_EQ(readRows(*set, key),
+            (std::vector<float>{0, 2, 4, 5, 6,  7,  0, 1, 2, 3, //
+                                1, 3, 8, 9, 10, 11, 4, 5, 6, 7}));
+}
+
+TEST(GgufNames, JoinsLatentProjections) {
+  TemporaryFolder folder;
+  auto file = [&](uint64_t width) {
+    GgufBuilder builder;
+    return builder.text("general.architecture", "deepseek2")
+        .tensor("blk.0.attn_k_b.weight", kF32Type, {2, 3, 2}, counting(12))
+        .tensor("blk.0.attn_v_b.weight", kF16Type, {width, 1, 2},
+                std::string(width * 4, '\0'))
+        .build();
+  };
+  std::string path = folder.write("m.gguf", file(3));
+  Result<WeightSet> set = WeightSet::openFiles(std::vector{path});
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  const std::string key = "model.layers.0.self_attn.kv_b_proj.weight";
+  // A head has two rows of keys, which are stored as columns, and one of
+  // values.
+  std::vector<float> rows = {0, 2, 4,  1, 3, 5,  0, 0, 0, //
+                             6, 8, 10, 7, 9, 11, 0, 0, 0};
+  EXPECT_EQ(readRows(*set, key), rows);
+  Result<TensorView> view = set->get(key);
+  ASSERT_TRUE(view.isOk());
+  EXPECT_EQ(view->type, WeightType::F32);
+  EXPECT_FALSE(view->isInOrder());
+  // One head's keys, transposed: as they are stored.
+  WeightSource source;
+  source.keyPattern = key;
+  source.transpose = true;
+  source.rowBegin = 3;
+  source.rowEnd = 5;
+  Result<WeightRows> keys = WeightRows::resolve(*set, source, 0);
+  ASSERT_TRUE(keys.isOk());
+  std::vector<float> values(6);
+  keys->read(0, 3, 0, 2, values.data(), 2);
+  EXPECT_EQ(values, (std::vector<float>{6, 7, 8, 9, 10, 11}));
+  std::vector<float> transposed(18);
+  for (size_t i = 0; i < 6; ++i)
+    for (size_t j = 0; j < 3; ++j)
+      transposed[j * 6 + i] = rows[i * 3 + j];
+  EXPECT_EQ(readRows(*set, key, /*isTransposed=*/true), transposed);
+  std::string other = folder.write("other.gguf", file(4));
+  EXPECT_NE(WeightSet::openFiles(std::vector{other})
+                .status()
+                .message()
+                .find("expected a transposed matrix for each head to join "
+                      "with \"model.layers.0.self_attn.v_b_proj.weight\" of "
+                      "shape [2, 1, 4], got shape [2, 3, 2]"),
+            std::string_view::npos);
+}
+
+TEST(GgufNames, SplitsJoinedTensors) {
+  TemporaryFolder folder;
+  std::string path =
+      folder.write("m.gguf", model()
+                                 .number("llama.embedding_length", 4)
+                                 .tensor("blk.0.attn_qkv.weight", kF32Type,
+                                         {1, 12}, counting(12))
+                                 .tensor("blk.0.ffn_gate_up_exps.weight",
+                                         kF32Type, {1, 4, 2}, counting(8))
+                                 .build());
+  Result<WeightSet> set = WeightSet::openFiles(std::vector{path});
+  ASSERT_TRUE(set.isOk()) << set.status().toString();
+  const std::string layer = "model.layers.0.";
+  EXPECT_EQ(readRows(*set, layer + "self_attn.k_proj.weight"),
+            (std::vector<float>{4, 5, 6, 7}));
+  EXPECT_EQ(readRows(*set, layer + "self_attn.v_proj.weight"),
+            (std::vector<float>{8, 9, 10, 11}));
+  EXPECT_EQ(readRows(*set, layer + "mlp.experts.0.up_proj.weight"),
+            (std::vector<float>{2, 3}));
+  EXPECT_EQ(readRows(*set, layer + "mlp.experts.1.gate_proj.weight"),
+            (std::vector<float>{4, 5}));
+}
+
+TEST(GgufNames, RefusesWrongShapes) {
+  TemporaryFolder folder;
+  auto message = [&](const std::string &bytes) {
+    return std::string(
+        WeightSet::openFiles(std::vector{folder.write("m.gguf", bytes)})
+            .status()
+            .message());
+  };
+  EXPECT_NE(message(hybrid("qwen35")
+                        .tensor("blk.0.ssm_a", kF32Type, {3}, counting(3))
+                        .build())
+                .find("tensor \"blk.0.ssm_a\": expected 4 rows by the file's "
+                      "keys, got shape [3]"),
+            std::string::npos);
+  EXPECT_NE(
+      message(hybrid("qwen35")
+                  .tensor("blk.0.ssm_out.weight", kF32Type, {7, 1}, counting(7))
+                  .build())
+          .find("expected 8 columns by the file's keys, got shape"),
+      std::string::npos);
+  EXPECT_NE(message(model()
+                        .number("llama.embedding_length", 4)
+                        .tensor("blk.0.attn_qkv.weight", kF32Type, {1, 11},
+                                counting(11))
+                        .build())
+                .find("expected 12 rows by the file's keys, got shape"),
+            std::string::npos);
+  EXPECT_NE(
+      message(GgufBuilder().text("general.architecture", "qwen35").build())
+          .find("key \"qwen35.block_count\": expected 1 to 16777216, got "
+                "nothing"),
+      std::string::npos);
+}
+
 TEST(GgufNames, RefusesOtherFamiliesAndWrongShards) {
   auto message = [](const GgufBuilder &builder) {
     std::string bytes = builder.build();
@@ -236,7 +429,7 @@ TEST(GgufNames, RefusesOtherFamiliesAndWrongShards) {
                                       : Result<TensorMap>(names.status());
     return std::string(tensors.status().message());
   };
-  EXPECT_NE(message(GgufBuilder()).find("expected one of llama"),
+  EXPECT_NE(message(GgufBuilder()).find("expected one of deepseek2, dots1"),
             std::string::npos);
   EXPECT_NE(message(GgufBuilder().text("general.architecture", "bert"))
                 .find("got \"bert\""),
@@ -269,6 +462,10 @@ TEST(GgufFiles, FindsTheFilesOfAModel) {
       folder.write("set/m-00002-of-00002.gguf", bytes)};
   EXPECT_EQ(*findGgufFiles(folder.path("set")), set);
   EXPECT_EQ(*findGgufFiles(set[1]), set);
+  std::string modules = folder.write("one/mtp-m.gguf", bytes);
+  EXPECT_EQ(*findGgufFiles(folder.path("one")), std::vector{one});
+  EXPECT_EQ(findModuleFiles(folder.path("one")), std::vector{modules});
+  EXPECT_TRUE(findModuleFiles(one).empty());
   std::string other = folder.write("set/other.gguf", bytes);
   EXPECT_EQ(*findGgufFiles(other), std::vector{other});
   EXPECT_NE(findGgufFiles(folder.path("set"))

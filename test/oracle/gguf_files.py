@@ -1,22 +1,18 @@
 #!/usr/bin/env python3
 """Writes tiny GGUF files. Standard library only, and independent of the importer.
 
-  python3 gguf_files.py from FOLDER -o FILE [--type f16] [--files N]
-      the model of a folder that tiny.py wrote, each matrix in its own type or in `type`
   python3 gguf_files.py types -o FILE --folder FOLDER [--seed N]
       a llama with random blocks of every type, and its values as a Hugging Face folder
 """
 import argparse, array, json, os, random, struct
-
-import tiny
-import tiny_models
 
 F16, BF16, F32 = "F16", "BF16", "F32"
 # Number, elements and bytes of a block.
 TYPES = {F32: (0, 1, 4), F16: (1, 1, 2), "Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22),
          "Q5_1": (7, 32, 24), "Q8_0": (8, 32, 34), "Q2_K": (10, 256, 84), "Q3_K": (11, 256, 110),
          "Q4_K": (12, 256, 144), "Q5_K": (13, 256, 176), "Q6_K": (14, 256, 210), "IQ4_NL": (20, 32, 18),
-         "IQ4_XS": (23, 256, 136), BF16: (30, 1, 2), "MXFP4": (39, 32, 17), "NVFP4": (40, 64, 36)}
+         "IQ4_XS": (23, 256, 136), BF16: (30, 1, 2), "MXFP4": (39, 32, 17), "NVFP4": (40, 64, 36),
+         "I64": (27, 1, 8)}
 # Offsets of the f16 numbers in a block.
 HALVES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82],
           "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
@@ -192,143 +188,11 @@ def read_safetensors(folder):
     return out
 
 
-LEAVES = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
-          "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
-          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp",
-          "mlp.shared_experts.gate_proj": "ffn_gate_shexp", "mlp.shared_experts.up_proj": "ffn_up_shexp",
-          "mlp.shared_experts.down_proj": "ffn_down_shexp", "eh_proj": "nextn.eh_proj", "enorm": "nextn.enorm",
-          "hnorm": "nextn.hnorm", "embed_tokens": "nextn.embed_tokens", "shared_head.head": "nextn.shared_head_head",
-          "shared_head.norm": "nextn.shared_head_norm"}
-ARCHITECTURES = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe"}
-
-
-def gguf_name(name, model_type):
-    whole = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
-             "lm_head.weight": "output.weight"}
-    if name in whole:
-        return whole[name]
-    _, _, layer, rest = name.split(".", 3)
-    if rest == "mlp.gate.e_score_correction_bias":
-        return f"blk.{layer}.exp_probs_b.bias"
-    leaf, extension = rest.rsplit(".", 1)
-    if model_type == "glm4_moe" and leaf == "post_attention_layernorm":
-        return f"blk.{layer}.post_attention_norm.weight"
-    return f"blk.{layer}.{LEAVES[leaf]}.{extension}"
-
-
-def pair_rows(data, rows, heads):
-    """Interleaves the two halves of each head's rows."""
-    size, dim = len(data) // rows, rows // heads
-    row = [data[i * size:i * size + size] for i in range(rows)]
-    return b"".join(row[h * dim + i * (dim // 2) + j] for h in range(heads) for j in range(dim // 2) for i in (0, 1))
-
-
-def divisors(c):
-    """The divisors of the frequencies in Llama 3's scaling."""
-    import math
-    r, dim = c["rope_scaling"], c["head_dim"]
-    out = []
-    for i in range(dim // 2):
-        length = 2 * math.pi * c["rope_theta"]**(2 * i / dim)
-        original = r["original_max_position_embeddings"]
-        smooth = (original / length - r["low_freq_factor"]) / (r["high_freq_factor"] - r["low_freq_factor"])
-        smooth = min(1.0, max(0.0, smooth))
-        out.append(1 / ((1 - smooth) / r["factor"] + smooth))
-    return struct.pack(f"<{len(out)}f", *out)
-
-
-def tokenizer_keys(tokenizer, pre="gpt-2"):
-    vocab = tokenizer["model"]["vocab"]
-    special = {t["content"] for t in tokenizer["added_tokens"]}
-    tokens = sorted(vocab, key=vocab.get)
-    return {"tokenizer.ggml.model": text("gpt2"), "tokenizer.ggml.pre": text(pre),
-            "tokenizer.ggml.tokens": listed([text(t) for t in tokens]),
-            "tokenizer.ggml.token_type": listed([i32(3 if t in special else 1) for t in tokens]),
-            "tokenizer.ggml.merges": listed([text(m) for m in tokenizer["model"]["merges"]])}
-
-
-def config_keys(c):
-    arch = ARCHITECTURES[c["model_type"]]
-    keys = {"general.architecture": text(arch)}
-
-    def add(key, value):
-        keys[f"{arch}.{key}"] = value
-
-    modules = c.get("num_nextn_predict_layers", 0)
-    add("block_count", u32(c["num_hidden_layers"] + modules))
-    if modules:
-        add("nextn_predict_layers", u32(modules))
-    add("context_length", u32(c["max_position_embeddings"]))
-    add("embedding_length", u32(c["hidden_size"]))
-    add("feed_forward_length", u32(c["intermediate_size"]))
-    add("attention.head_count", u32(c["num_attention_heads"]))
-    add("attention.head_count_kv", u32(c["num_key_value_heads"]))
-    if "head_dim" in c:
-        add("attention.key_length", u32(c["head_dim"]))
-        add("attention.value_length", u32(c["head_dim"]))
-    add("attention.layer_norm_rms_epsilon", f32(c["rms_norm_eps"]))
-    add("rope.freq_base", f32(c["rope_theta"]))
-    if "partial_rotary_factor" in c:
-        add("rope.dimension_count", u32(int(c["head_dim"] * c["partial_rotary_factor"])))
-    if c["model_type"] == "glm4_moe":
-        add("expert_gating_func", u32(2))
-        add("expert_shared_count", u32(c["n_shared_experts"]))
-        add("leading_dense_block_count", u32(c["first_k_dense_replace"]))
-        add("expert_weights_scale", f32(c["routed_scaling_factor"]))
-        add("expert_weights_norm", flag(c["norm_topk_prob"]))
-    if "moe_intermediate_size" in c:
-        add("expert_count", u32(c.get("num_experts") or c["n_routed_experts"]))
-        add("expert_used_count", u32(c["num_experts_per_tok"]))
-        add("expert_feed_forward_length", u32(c["moe_intermediate_size"]))
-    keys["tokenizer.ggml.bos_token_id"] = u32(c["bos_token_id"])
-    keys["tokenizer.ggml.eos_token_id"] = u32(c["eos_token_id"])
-    return keys
-
-
-def stack_experts(weights):
-    """Joins the matrices of a layer's experts."""
-    out, stacks = {}, {}
-    for name, value in weights.items():
-        front, is_expert, rest = name.partition(".experts.")
-        if not is_expert:
-            out[name] = value
-            continue
-        number, leaf, _ = rest.split(".")
-        layer = front.split(".")[2]
-        stacks.setdefault(f"blk.{layer}.ffn_{leaf[:-5]}_exps.weight", {})[int(number)] = value
-    for name, parts in stacks.items():
-        kind, shape, _ = parts[0]
-        out[name] = kind, [len(parts), *shape], b"".join(parts[i][2] for i in range(len(parts)))
-    return out
-
-
-def convert(folder, path, kind, files):
-    c = json.load(open(os.path.join(folder, "config.json")))
-    keys = {**config_keys(c), **tokenizer_keys(json.load(open(os.path.join(folder, "tokenizer.json"))))}
-    tensors = []
-    if (c.get("rope_scaling") or {}).get("rope_type") == "llama3":
-        tensors.append(("rope_freqs.weight", F32, [c["head_dim"] // 2], divisors(c)))
-    for name, (stored, shape, data) in stack_experts(read_safetensors(folder)).items():
-        heads = {"q_proj": c["num_attention_heads"], "k_proj": c["num_key_value_heads"]}
-        leaf = name.split(".")[-2]
-        if c["model_type"] == "llama" and leaf in heads:
-            data = pair_rows(data, shape[0], heads[leaf])
-        if kind == F16 and stored == F32 and len(shape) > 1:
-            values = array.array("f", data)
-            stored, data = F16, struct.pack(f"<{len(values)}e", *values)
-        tensors.append((name if name.startswith("blk.") else gguf_name(name, c["model_type"]), stored, shape, data))
-    if files == 1:
-        return write_gguf(path, keys, tensors)
-    stem = path.removesuffix(".gguf")
-    for i in range(files):
-        part = tensors[i * len(tensors) // files:(i + 1) * len(tensors) // files]
-        split = {"split.no": u16(i), "split.count": u16(files), "split.tensors.count": i32(len(tensors))}
-        write_gguf(f"{stem}-{i + 1:05d}-of-{files:05d}.gguf", {**(keys if i == 0 else {}), **split}, part)
-
-
 def write_types(path, folder, seed):
     """Writes a llama of two layers whose 14 matrices have the 14 types with blocks."""
+    import gguf_models
+    import tiny
+    import tiny_models
     rng = random.Random(seed)
     c = tiny_models.cfg("LlamaForCausalLM", "llama", hidden_size=256, num_hidden_layers=2, num_attention_heads=4,
                  num_key_value_heads=1, head_dim=64, intermediate_size=256, rms_norm_eps=1e-5)
@@ -336,11 +200,11 @@ def write_types(path, folder, seed):
     kinds = [k for k, (_, elements, _) in TYPES.items() if elements > 1]
     os.makedirs(folder, exist_ok=True)
     tokenizer = tiny.tokenizer(c["vocab_size"])
-    keys = {**config_keys(c), **tokenizer_keys(tokenizer)}
+    keys = {**gguf_models.config_keys(c), **gguf_models.tokenizer_keys(tokenizer)}
     tensors, entries = [], []
     for name, shape in tiny.tensors("types", c):
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        own = gguf_name(name, "llama")
+        own = gguf_models.gguf_name(name, "llama")
         values = tiny.fill(name, count, 1.0 if "norm" in name else 0.0, 0.5, seed)
         kind = {"token_embd.weight": BF16, "output.weight": F16}.get(own, F32)
         if kind == F32 and len(shape) > 1:
@@ -377,15 +241,9 @@ def unpair_rows(data, rows, heads):
 
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("what", choices=["from", "types"])
-    p.add_argument("source", nargs="?")
+    p.add_argument("what", choices=["types"])
     p.add_argument("-o", "--output", required=True)
-    p.add_argument("--folder")
-    p.add_argument("--type")
-    p.add_argument("--files", type=int, default=1)
+    p.add_argument("--folder", required=True)
     p.add_argument("--seed", type=int, default=0)
     a = p.parse_args()
-    if a.what == "from":
-        convert(a.source, a.output, (a.type or "").upper(), a.files)
-    else:
-        write_types(a.output, a.folder, a.seed)
+    write_types(a.output, a.folder, a.seed)

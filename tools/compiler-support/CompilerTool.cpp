@@ -14,7 +14,7 @@
 using namespace mtp;
 namespace cl = llvm::cl;
 
-/// The tool's name, for messages when the process ends.
+/// Returns the tool's name, for messages when the process ends.
 static std::string &toolName() {
   static std::string name;
   return name;

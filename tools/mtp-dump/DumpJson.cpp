@@ -9,7 +9,8 @@
 
 using namespace mtp;
 
-/// Writes a vector of tables as an array of objects; `write` gets each.
+/// Writes a vector of tables as an array of objects. Calls `write` for each
+/// table.
 template <typename T, typename Write>
 static void writeAll(JsonWriter &json, std::string_view name,
                      const flatbuffers::Vector<flatbuffers::Offset<T>> *items,

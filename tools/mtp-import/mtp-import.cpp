@@ -64,8 +64,9 @@ static cl::opt<std::string> drafter(
              "tokens that stood before; suffix, what followed the "
              "longest run most often; lookahead:W,N,G, a window of W "
              "columns, n-grams of N tokens and G guesses; or the folder "
-             "of a drafter that is published for the model (default: "
-             "the model's own MTP modules)"),
+             "or GGUF file of a drafter that is published for the model, or "
+             "the GGUF file of its MTP modules (default: the model's own MTP "
+             "modules)"),
     cl::value_desc("spec"), cl::cat(category));
 static cl::opt<std::string>
     before("before",

@@ -72,6 +72,11 @@ struct RunOptions {
   bool perplexity = false;
   /// Tokens that are scored together. Absent: the envelope's context.
   std::optional<uint32_t> window;
+  /// Artifact whose distributions are compared; empty: none.
+  std::string reference;
+
+  /// The file for statistics of activations; empty: none.
+  std::string activations;
 
   // Functions.
   std::string function;

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 using namespace mtp;
 
@@ -22,99 +21,76 @@ SessionOptions mtp::scoringOptions(SessionOptions options) {
 }
 
 namespace {
-/// Shows the progress on a terminal.
-class ScoreProgress {
-public:
-  explicit ScoreProgress(size_t total)
-      : total(total), enabled(::isatty(STDERR_FILENO)) {}
-  ~ScoreProgress() {
-    if (enabled)
-      std::fputs("\r\033[K", stderr);
-  }
-  void add(size_t tokens) {
-    done += tokens;
-    if (enabled)
-      std::fprintf(stderr, "\rscored %zu of %zu tokens", done, total);
-  }
-
-private:
-  size_t done = 0, total;
-  bool enabled;
-};
-
 /// Sums over scored tokens.
 struct TextScore {
   /// The sum of -ln of the model's probabilities of the tokens.
   double loss = 0;
+  /// The loss of the reference, and the sum of the divergences from it.
+  double referenceLoss = 0, divergence = 0;
   uint64_t tokens = 0;
 };
 } // namespace
 
-static double lossOf(std::span<const float> logits, int32_t token) {
+/// Returns ln of the sum of the exponentials.
+static double logSum(std::span<const float> logits) {
   double largest = *std::max_element(logits.begin(), logits.end()), sum = 0;
   for (float logit : logits)
     sum += std::exp(double(logit) - largest);
-  return largest + std::log(sum) - double(logits[size_t(token)]);
+  return largest + std::log(sum);
+}
+
+/// Returns the Kullback-Leibler divergence of the model's distribution from the
+/// reference's: the mean of ln(reference / model) over the reference.
+static double divergenceOf(std::span<const float> logits, double sum,
+                           std::span<const float> reference,
+                           double referenceSum) {
+  double divergence = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    double log = double(reference[i]) - referenceSum;
+    divergence += std::exp(log) * (log - (double(logits[i]) - sum));
+  }
+  return divergence;
+}
+
+/// Adds the score of a row of logits that precedes `token`. `reference` is
+/// empty if there is none.
+static void addRow(std::span<const float> logits,
+                   std::span<const float> reference, int32_t token,
+                   TextScore &score) {
+  double sum = logSum(logits);
+  score.loss += sum - double(logits[size_t(token)]);
+  ++score.tokens;
+  if (reference.empty())
+    return;
+  double referenceSum = logSum(reference);
+  score.referenceLoss += referenceSum - double(reference[size_t(token)]);
+  score.divergence += divergenceOf(logits, sum, reference, referenceSum);
 }
 
 //===----------------------------------------------------------------------===//
-// With the function for logits of many rows
+// Logits of given tokens
 //===----------------------------------------------------------------------===//
 
 static constexpr std::string_view kPromptLogits = "prompt_logits";
 
 /// Returns the rows of the function; zero if there is none.
 static size_t scoredRows(const Model &model) {
-  auto inputs = model.functionInputs(kPromptLogits);
+  size_t rows = rowsOfFunction(model, kPromptLogits);
   auto outputs = model.functionOutputs(kPromptLogits);
-  if (!inputs || !outputs || inputs->size() != 3 || outputs->size() != 1)
+  if (rows == 0 || outputs->size() != 1)
     return 0;
-  const TensorType &type = inputs->front().type;
-  if (type.element != ElementType::I32 || type.shape.size() != 1)
-    return 0;
-  for (const PortType &port : *inputs)
-    if (port.type != type)
-      return 0;
-  TensorType logits{ElementType::F32, {type.shape[0], model.envelope()->vocab}};
-  return outputs->front().type == logits ? type.shape[0] : 0;
+  TensorType logits{ElementType::F32, {rows, model.envelope()->vocab}};
+  return outputs->front().type == logits ? rows : 0;
 }
 
-static Tensor column(const std::vector<int32_t> &values) {
-  const uint8_t *bytes = reinterpret_cast<const uint8_t *>(values.data());
-  return {{ElementType::I32, {values.size()}},
-          {bytes, bytes + values.size() * sizeof(int32_t)}};
-}
-
-/// Adds the losses of the tokens after each of `count` rows from `begin` on.
-static Status scoreRows(Session &session, std::span<const int32_t> tokens,
-                        size_t begin, size_t count, size_t rows,
-                        TextScore &score) {
-  std::vector<int32_t> ids(rows, 0), slots(rows, 0), positions(rows, -1);
-  for (size_t i = 0; i < count; ++i) {
-    ids[i] = tokens[begin + i];
-    positions[i] = int32_t(begin + i);
-  }
-  const Tensor inputs[] = {column(ids), column(slots), column(positions)};
-  MTP_ASSIGN_OR_RETURN(std::vector<Tensor> outputs,
-                       session.runFunction(kPromptLogits, inputs));
-  size_t vocab = session.model()->envelope()->vocab;
-  std::vector<float> row(vocab);
-  for (size_t i = 0; i < count; ++i) {
-    std::memcpy(row.data(), outputs[0].bytes.data() + i * vocab * sizeof(float),
-                vocab * sizeof(float));
-    score.loss += lossOf(row, tokens[begin + i + 1]);
-    ++score.tokens;
-  }
-  return okStatus();
-}
-
-//===----------------------------------------------------------------------===//
-// With requests of one token
-//===----------------------------------------------------------------------===//
-
-/// Returns the loss of `token` after `prompt`.
-static Result<double> scoreNext(Session &session, Request request,
-                                int32_t token) {
+/// Returns the logits after `prompt`, from a request of one token.
+static Result<std::vector<float>> logitsAfter(Session &session,
+                                              std::span<const int32_t> prompt) {
+  Request request;
+  request.prompt.assign(prompt.begin(), prompt.end());
+  request.maxTokens = 1;
+  // An end token has logits like any other.
+  request.ignoreEos = true;
   MTP_ASSIGN_OR_RETURN(SequenceId id, session.add(std::move(request)));
   while (!session.idle()) {
     MTP_ASSIGN_OR_RETURN(std::vector<SequenceUpdate> updates, session.step());
@@ -122,66 +98,137 @@ static Result<double> scoreNext(Session &session, Request request,
       MTP_RETURN_IF_ERROR(update.error);
   }
   MTP_ASSIGN_OR_RETURN(std::span<const float> logits, session.logits(id, 0));
-  double loss = lossOf(logits, token);
+  std::vector<float> row(logits.begin(), logits.end());
   MTP_RETURN_IF_ERROR(session.release(id));
-  return loss;
+  return row;
 }
 
-static Result<TextScore> scoreByRequests(Session &session,
-                                         std::span<const int32_t> tokens,
-                                         ScoreProgress &progress) {
-  TextScore score;
-  for (size_t i = 1; i < tokens.size(); ++i) {
-    Request request;
-    request.prompt.assign(tokens.begin(), tokens.begin() + ptrdiff_t(i));
-    request.maxTokens = 1;
-    // An end token has logits like any other.
-    request.ignoreEos = true;
-    MTP_ASSIGN_OR_RETURN(double loss,
-                         scoreNext(session, std::move(request), tokens[i]));
-    score.loss += loss;
-    ++score.tokens;
-    progress.add(1);
-  }
-  return score;
-}
-
-static Result<TextScore> scoreText(Session &session,
-                                   std::span<const int32_t> tokens,
-                                   ScoreProgress &progress) {
-  size_t rows = scoredRows(*session.model());
+/// Returns the logits after each of `count` tokens from `begin` on. `rows` is
+/// the number of rows of the session's function.
+static Result<std::vector<float>> logitsOf(Session &session,
+                                           std::span<const int32_t> tokens,
+                                           size_t begin, size_t count,
+                                           size_t rows) {
   if (rows == 0)
-    return scoreByRequests(session, tokens, progress);
-  TextScore score;
-  for (size_t begin = 0; begin + 1 < tokens.size(); begin += rows) {
-    size_t count = std::min(rows, tokens.size() - 1 - begin);
-    MTP_RETURN_IF_ERROR(scoreRows(session, tokens, begin, count, rows, score));
-    progress.add(count);
-  }
-  return score;
+    return logitsAfter(session, tokens.first(begin + 1));
+  MTP_ASSIGN_OR_RETURN(
+      std::vector<Tensor> outputs,
+      session.runFunction(kPromptLogits,
+                          rowInputs(tokens, begin, count, rows)));
+  size_t vocab = session.model()->envelope()->vocab;
+  std::vector<float> logits(count * vocab);
+  std::memcpy(logits.data(), outputs[0].bytes.data(),
+              logits.size() * sizeof(float));
+  return logits;
 }
 
-/// Scores `ids` in independent windows.
-static Result<TextScore> scoreWindows(Session &session,
-                                      std::span<const int32_t> ids,
-                                      size_t window, ScoreProgress &progress) {
-  TextScore all;
-  for (size_t begin = 0; begin < ids.size(); begin += window) {
-    auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
-    MTP_ASSIGN_OR_RETURN(TextScore score, scoreText(session, part, progress));
-    all.loss += score.loss;
-    all.tokens += score.tokens;
+namespace {
+/// A model that scores texts, and the model that it is compared with.
+class Scorer {
+public:
+  Scorer(Session &session, Session *reference)
+      : session(session), reference(reference),
+        vocab(session.model()->envelope()->vocab) {
+    rows = scoredRows(*session.model());
+    if (reference && scoredRows(*reference->model()) != rows)
+      rows = 0;
   }
-  return all;
+
+  /// Scores `ids` in independent windows.
+  Status scoreWindows(std::span<const int32_t> ids, size_t window,
+                      RowProgress &progress, TextScore &score) {
+    for (size_t begin = 0; begin < ids.size(); begin += window)
+      MTP_RETURN_IF_ERROR(
+          scoreText(ids.subspan(begin, std::min(window, ids.size() - begin)),
+                    progress, score));
+    return okStatus();
+  }
+
+private:
+  Status scoreText(std::span<const int32_t> tokens, RowProgress &progress,
+                   TextScore &score) {
+    size_t together = std::max<size_t>(rows, 1);
+    for (size_t begin = 0; begin + 1 < tokens.size(); begin += together) {
+      size_t count = std::min(together, tokens.size() - 1 - begin);
+      MTP_RETURN_IF_ERROR(scoreRows(tokens, begin, count, score));
+      progress.add(count);
+    }
+    return okStatus();
+  }
+
+  Status scoreRows(std::span<const int32_t> tokens, size_t begin, size_t count,
+                   TextScore &score) {
+    MTP_ASSIGN_OR_RETURN(std::vector<float> logits,
+                         logitsOf(session, tokens, begin, count, rows));
+    std::vector<float> expected;
+    if (reference) {
+      MTP_ASSIGN_OR_RETURN(expected,
+                           logitsOf(*reference, tokens, begin, count, rows));
+    }
+    for (size_t i = 0; i < count; ++i) {
+      std::span<const float> row;
+      if (reference)
+        row = std::span(expected).subspan(i * vocab, vocab);
+      addRow(std::span(logits).subspan(i * vocab, vocab), row,
+             tokens[begin + i + 1], score);
+    }
+    return okStatus();
+  }
+
+  Session &session;
+  Session *reference;
+  size_t vocab;
+  /// Rows of the function for logits; zero: requests of one token.
+  size_t rows;
+};
+} // namespace
+
+/// Opens the artifact of --reference. Its vocabulary must have the size of the
+/// model's.
+static Result<std::unique_ptr<Session>> openReference(const RunOptions &options,
+                                                      uint32_t vocab) {
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                       Model::load(options.reference, options.load));
+  if (!model->envelope() || model->envelope()->vocab != vocab)
+    return invalidArgument(
+        strCat("expected --reference with a vocabulary of ", vocab, ", got ",
+               model->envelope() ? strCat(model->envelope()->vocab)
+                                 : "functions only"));
+  return Session::create(model, scoringOptions(options.session));
 }
 
-/// Checks that every id is a row of the logits.
-static Status checkIds(std::span<const int32_t> ids, uint32_t vocab) {
-  for (int32_t id : ids)
-    if (id < 0 || uint32_t(id) >= vocab)
-      return invalidArgument(
-          strCat("expected token ids of 0 to ", vocab - 1, ", got ", id));
-  return okStatus();
+static Status printScore(const TextScore &score, const RunOptions &options) {
+  double tokens = double(score.tokens), loss = score.loss / tokens;
+  double divergence = score.divergence / tokens;
+  double ratio = std::exp(loss - score.referenceLoss / tokens);
+  bool compares = !options.reference.empty();
+  if (options.json) {
+    JsonWriter json;
+    json.beginObject();
+    json.field("tokens", score.tokens);
+    json.field("loss", loss);
+    json.field("perplexity", std::exp(loss));
+    if (compares) {
+      json.field("perplexity_ratio", ratio);
+      json.field("divergence", divergence);
+      json.field("exp_divergence", std::exp(divergence));
+    }
+    json.endObject();
+    return writeStandardOutput(json.text() + "\n", "the JSON");
+  }
+  char line[128];
+  std::snprintf(
+      line, sizeof(line), "perplexity %.4f (%.5f nats a token, %llu tokens)\n",
+      std::exp(loss), loss, static_cast<unsigned long long>(score.tokens));
+  std::string text = line;
+  if (compares) {
+    std::snprintf(line, sizeof(line),
+                  "over the reference: perplexity x %.4f, divergence %.5f nats "
+                  "a token (exp %.4f)\n",
+                  ratio, divergence, std::exp(divergence));
+    text += line;
+  }
+  return writeStandardOutput(text, "the perplexity");
 }
 
 Status mtp::printPerplexity(Session &session, const RunOptions &options) {
@@ -192,42 +239,30 @@ Status mtp::printPerplexity(Session &session, const RunOptions &options) {
                        loadTokenizer(model));
   MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                        readPrompts(options, model, tokenizer.get()));
-  uint32_t context = model.envelope()->maxContext;
-  size_t window = options.window.value_or(context);
-  if (window < 2 || window > context)
-    return invalidArgument(strCat("expected --window of 2 to ", context,
-                                  " (the envelope's context), got ", window));
-  size_t total = 0;
-  for (const Prompt &prompt : prompts)
-    total += prompt.ids.size();
-  ScoreProgress progress(total);
+  MTP_ASSIGN_OR_RETURN(size_t window, windowOf(options, model));
+  std::unique_ptr<Session> reference;
+  if (!options.reference.empty()) {
+    MTP_ASSIGN_OR_RETURN(reference,
+                         openReference(options, model.envelope()->vocab));
+    if (window > reference->model()->envelope()->maxContext)
+      return invalidArgument(strCat("expected --window of at most ",
+                                    reference->model()->envelope()->maxContext,
+                                    " (the context of --reference), got ",
+                                    window));
+  }
+  RowProgress progress("scored", prompts);
+  Scorer scorer(session, reference.get());
   TextScore all;
   for (size_t i = 0; i < prompts.size(); ++i) {
     std::span<const int32_t> ids = prompts[i].ids;
-    Status valid = checkIds(ids, model.envelope()->vocab);
-    auto score = valid.isOk() ? scoreWindows(session, ids, window, progress)
-                              : Result<TextScore>(valid);
-    if (!score)
-      return score.status().withContext(strCat("prompt ", i));
-    all.loss += score->loss;
-    all.tokens += score->tokens;
+    Status status = checkIds(ids, model.envelope()->vocab);
+    if (status.isOk())
+      status = scorer.scoreWindows(ids, window, progress, all);
+    if (!status.isOk())
+      return status.withContext(strCat("prompt ", i));
   }
   if (all.tokens == 0)
     return invalidArgument(
         "--perplexity: expected a text of at least 2 tokens");
-  double loss = all.loss / double(all.tokens);
-  if (options.json) {
-    JsonWriter json;
-    json.beginObject();
-    json.field("tokens", all.tokens);
-    json.field("loss", loss);
-    json.field("perplexity", std::exp(loss));
-    json.endObject();
-    return writeStandardOutput(json.text() + "\n", "the JSON");
-  }
-  char line[128];
-  std::snprintf(
-      line, sizeof(line), "perplexity %.4f (%.5f nats a token, %llu tokens)\n",
-      std::exp(loss), loss, static_cast<unsigned long long>(all.tokens));
-  return writeStandardOutput(line, "the perplexity");
+  return printScore(all, options);
 }

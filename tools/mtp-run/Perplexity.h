@@ -13,7 +13,8 @@ SessionOptions scoringOptions(SessionOptions options);
 /// Scores the prompts in windows and prints the perplexity. Every token except
 /// a window's first is scored given the tokens before it in the window. The
 /// artifact's function "prompt_logits" computes the logits of a chunk of rows
-/// at once. Without it one request per token gives the same result.
+/// at once. Without it one request per token gives the same result. With a
+/// reference, prints the mean Kullback-Leibler divergence from it as well.
 Status printPerplexity(Session &session, const RunOptions &options);
 
 } // namespace mtp

@@ -6,6 +6,7 @@
 
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-run/Chat.h"
+#include "tools/mtp-run/Collect.h"
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Perplexity.h"
@@ -122,6 +123,14 @@ static void addScoringFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--window", o.window,
             "Tokens that are scored together (default: the context)")
       ->group(kScoring);
+  addText(app, "--reference", o.reference, "FILE",
+          "Artifact of the unchanged model: print the mean divergence from its "
+          "distributions, too")
+      ->group(kScoring);
+  addText(app, "--collect-activations", o.activations, "FILE",
+          "Write statistics of the prompts' activations for mtpc --calibrate, "
+          "from an artifact of mtpc --collect-inputs")
+      ->group(kScoring);
 }
 
 static void addFunctionFlags(CLI::App &app, RunOptions &o) {
@@ -225,9 +234,19 @@ static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
   return checkMaxTokens(o);
 }
 
+/// Returns whether the run reads texts and generates nothing.
+static bool scoresTexts(const RunOptions &o) {
+  return o.perplexity || !o.activations.empty();
+}
+
 static Status checkRun(CLI::App &app, const RunOptions &o) {
   if (o.perplexity && !o.function.empty())
     return invalidArgument("expected --perplexity or --function, got both");
+  if (o.perplexity && !o.activations.empty())
+    return invalidArgument(
+        "expected --perplexity or --collect-activations, got both");
+  if (!o.perplexity && !o.reference.empty())
+    return invalidArgument("expected --perplexity with --reference");
   if (o.chat)
     return checkChatFlags(app, o);
   MTP_RETURN_IF_ERROR(refuseGroups(app, " without --chat", {kChat}));
@@ -235,8 +254,12 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
     return refuseGroups(app, " with --function",
                         {kPrompts, kGeneration, kScoring});
   MTP_RETURN_IF_ERROR(refuseGroups(app, " without --function", {kFunctions}));
-  if (o.perplexity)
-    MTP_RETURN_IF_ERROR(refuseGroups(app, " with --perplexity", {kGeneration}));
+  if (scoresTexts(o))
+    MTP_RETURN_IF_ERROR(refuseGroups(app,
+                                     o.perplexity ? " with --perplexity"
+                                                  : " with "
+                                                    "--collect-activations",
+                                     {kGeneration}));
   else
     MTP_RETURN_IF_ERROR(refuseGroups(app, " without --perplexity", {kScoring}));
   if (o.prompts.empty() && o.promptFiles.empty() && o.ids.empty())
@@ -270,7 +293,7 @@ static Status run(RunOptions &options) {
       start::StartedModel artifact,
       start::findArtifact("mtp-run", options.artifact, options.start));
   options.artifact = artifact.path;
-  bool scores = options.perplexity;
+  bool scores = scoresTexts(options);
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
   MTP_ASSIGN_OR_RETURN(
@@ -286,6 +309,8 @@ static Status run(RunOptions &options) {
     warnAboutSnapshots("mtp-run", *session);
   if (options.chat)
     return chat(*session, options);
+  if (!options.activations.empty())
+    return collectActivations(*session, options);
   if (scores)
     return printPerplexity(*session, options);
   return options.function.empty() ? generate(*session, options)

@@ -91,6 +91,16 @@ cl::opt<std::string>
                       cl::desc("Format of embedding tables, which --quantize "
                                "leaves unchanged; keep= of --quantize applies"),
                       cl::value_desc(quantizePartValue), cl::cat(category));
+cl::opt<std::string> calibration(
+    "calibrate", cl::value_desc("FILE"),
+    cl::desc("Text with which int4 weights are quantised, or statistics "
+             "(.safetensors) from mtp-run --collect-activations"),
+    cl::cat(category));
+cl::opt<bool> collectInputs(
+    "collect-inputs",
+    cl::desc("Add a function that returns the inputs of projections, for "
+             "mtp-run --collect-activations"),
+    cl::cat(category));
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
@@ -182,6 +192,8 @@ mtp::Status checkPhases(Phase stopAfter) {
     MTP_RETURN_IF_ERROR(
         needsPhase(*flag, Phase::Codegen, stopAfter, "codegen or artifact"));
   }
+  MTP_RETURN_IF_ERROR(
+      needsPhase(collectInputs, Phase::Fuse, stopAfter, "fuse or later"));
   return needsPhase(randomWeights, Phase::Artifact, stopAfter, "artifact");
 }
 
@@ -315,8 +327,20 @@ mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
   return targets;
 }
 
+/// Returns the flags of a compilation that collects statistics on this machine.
+std::vector<std::string> readCollectFlags() {
+  std::vector<std::string> flags;
+  for (const cl::opt<std::string> *flag : {&drafterLibrary, &kernelCache})
+    if (flag->getNumOccurrences())
+      flags.push_back("--" + flag->ArgStr.str() + "=" + flag->getValue());
+  if (jobs.getNumOccurrences())
+    flags.push_back("--jobs=" + std::to_string(jobs));
+  return flags;
+}
+
 mtp::Result<LoweringOptions> readLowering() {
   LoweringOptions lowering;
+  lowering.collectInputs = collectInputs;
   MTP_RETURN_IF_ERROR(parseQuantizeFlags(
       {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
       lowering.formats));
@@ -350,5 +374,13 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
   invocation.omitWeights = omitWeights;
   MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering());
+  invocation.calibration = calibration;
+  invocation.collectFlags = readCollectFlags();
+  const WeightFormats &formats = invocation.lowering.formats;
+  if (!calibration.empty() &&
+      (formats.format != "int4" && formats.headFormat != "int4"))
+    return wrong("expected --quantize=int4 with --calibrate");
+  MTP_RETURN_IF_ERROR(needsPhase(calibration, Phase::Artifact,
+                                 invocation.stopAfter, "artifact"));
   return invocation;
 }

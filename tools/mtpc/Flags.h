@@ -33,6 +33,10 @@ struct Invocation {
   std::optional<uint64_t> randomWeights;
   /// Write how random weights are made instead of the weights.
   bool omitWeights = false;
+  /// The text of --calibrate; empty: none.
+  std::string calibration;
+  /// Flags for a compilation that collects statistics of the text.
+  std::vector<std::string> collectFlags;
   /// Threads that compile kernels and pack weights.
   unsigned jobs = 1;
   CacheSettings cache;

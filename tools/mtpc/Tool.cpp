@@ -11,9 +11,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "tools/compiler-support/CompilerTool.h"
+#include "tools/mtpc/Calibrate.h"
 #include "tools/mtpc/Flags.h"
 #include "tools/mtpc/Progress.h"
 #include "tools/mtpc/Timing.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -74,6 +76,7 @@ private:
   void openCache();
   void closeCache();
   CompileOptions compileOptions();
+  mlir::LogicalResult calibrate();
   mlir::LogicalResult compile(mlir::ModuleOp module);
   mlir::LogicalResult print(mlir::ModuleOp module);
 
@@ -87,6 +90,7 @@ private:
   std::unique_ptr<KernelCache> cache;
   mlir::ScopedDiagnosticHandler handler;
   CompiledParts parts;
+  std::optional<mtp::ActivationStatistics> statistics;
 };
 
 } // namespace
@@ -155,6 +159,7 @@ CompileOptions Run::compileOptions() {
     timing.kernel(kernel);
   };
   options.write.threads = invocation.jobs;
+  options.write.statistics = statistics ? &*statistics : nullptr;
   options.write.omitWeights = invocation.omitWeights;
   options.write.progress = [this](uint64_t done, uint64_t total) {
     progress.packed(done, total);
@@ -216,8 +221,25 @@ mlir::LogicalResult Run::print(mlir::ModuleOp module) {
   return mlir::failure();
 }
 
+/// Runs the text of --calibrate.
+mlir::LogicalResult Run::calibrate() {
+  if (invocation.calibration.empty())
+    return mlir::success();
+  std::string self = llvm::sys::fs::getMainExecutable(
+      nullptr, reinterpret_cast<void *>(&runMtpc));
+  auto collected = collectStatistics({invocation.calibration, invocation.input,
+                                      llvm::sys::path::parent_path(self).str(),
+                                      invocation.collectFlags});
+  if (!collected.isOk()) {
+    fail(llvm::StringRef(collected.status().message()));
+    return mlir::failure();
+  }
+  statistics = std::move(*collected);
+  return mlir::success();
+}
+
 mlir::LogicalResult Run::run() {
-  if (failed(checkPrintable({invocation.input})))
+  if (failed(checkPrintable({invocation.input})) || failed(calibrate()))
     return mlir::failure();
   timing.begin("parse");
   mlir::OwningOpRef<mlir::ModuleOp> module =

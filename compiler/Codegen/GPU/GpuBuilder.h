@@ -174,8 +174,8 @@ public:
   mlir::Location location() const { return loc; }
 
 private:
-  /// A chunk is two or four loads of a thread. The round trips to memory of
-  /// eight chunks overlap.
+  /// Returns 8: a chunk is two or four loads of a thread, and the round trips
+  /// to memory of eight chunks overlap.
   int64_t chunksAtOnce() const override { return 8; }
   /// Asserts that lanes belong to one block, so that a barrier reaches them
   /// all.

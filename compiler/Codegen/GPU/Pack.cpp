@@ -120,8 +120,8 @@ static GpuLaunch packLaunch(KernelT) {
   return {/*blocks=*/1, /*rowsPerGroup=*/0, kPackThreads};
 }
 
-/// buffers: positions, numbers and masks; all of them packed; places; number of
-/// active rows. params: M, room for packed rows.
+/// Emits pack_rows. Buffers: positions, numbers and masks; all of them packed;
+/// places; number of active rows. Params: M, room for packed rows.
 static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   kb.begin();
   int64_t count = 1 + kernel.getNumbers() + kernel.getMasks();
@@ -132,10 +132,10 @@ static void emitPack(GpuBuilder &kb, exec::PackRowsKernelAttr kernel) {
   packer.storePadding(live, room);
 }
 
-/// buffers: positions, numbers and masks of the round; positions, numbers and
-/// masks of prompts. Then all of them packed; places of rows; places of prompt
-/// rows; number of active rows. params: M, number of prompt rows, room for the
-/// other rows.
+/// Emits the packing of rows with prompts. Buffers: positions, numbers and
+/// masks of the round; positions, numbers and masks of prompts; all of them
+/// packed; places of rows; places of prompt rows; number of active rows.
+/// Params: M, number of prompt rows, room for the other rows.
 static void emitPackPrompts(GpuBuilder &kb,
                             exec::PackPromptsKernelAttr kernel) {
   kb.begin();

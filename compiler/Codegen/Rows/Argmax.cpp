@@ -81,7 +81,7 @@ Value mtp::codegen::emitArgmax(KernelBuilder &kb, Value x, int64_t width) {
   return bestIndex(kb, bestLane(kb, {state[0], state[1]}));
 }
 
-/// Buffers: x, out. Params: M.
+/// Emits argmax. Buffers: x, out. Params: M.
 static void emitArgmaxKernel(KernelBuilder &kb, exec::ArgmaxKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);

@@ -48,8 +48,8 @@ void codegen::emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout,
   });
 }
 
-/// Buffers: x, slots, positions, page table, base of the layer's pages.
-/// Params: M, maxPages.
+/// Emits kv_append. Buffers: x, slots, positions, page table, base of the
+/// layer's pages. Params: M, maxPages.
 static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -67,7 +67,7 @@ static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
   });
 }
 
-/// One item for each head's share.
+/// Returns one item for each head's share.
 static TaskItems kvAppendItems(exec::KvAppendKernelAttr kernel) {
   return {kernel.getCacheHeads(), /*areJoined=*/false};
 }

@@ -122,7 +122,8 @@ private:
 
 } // namespace
 
-/// Buffers: x, weight, state, slots, positions, pending, keeps, y. Params: M.
+/// Emits causal_conv. Buffers: x, weight, state, slots, positions, pending,
+/// keeps, y. Params: M.
 static void emitCausalConv(KernelBuilder &kb,
                            exec::CausalConvKernelAttr kernel) {
   CausalConv(kb, kernel).emit();

@@ -237,8 +237,8 @@ private:
 
 } // namespace
 
-/// Buffers: q, k, v, decays, betas, memory, kept, slots, positions, pending,
-/// keeps, y. Params: M.
+/// Emits delta_rule. Buffers: q, k, v, decays, betas, memory, kept, slots,
+/// positions, pending, keeps, y. Params: M.
 static void emitDeltaRule(KernelBuilder &kb, exec::DeltaRuleKernelAttr kernel) {
   DeltaRule(kb, kernel).emit();
 }

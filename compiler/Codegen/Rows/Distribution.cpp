@@ -494,7 +494,7 @@ void Distribution::emit() {
       [&] { emitBestAlone(isThere); });
 }
 
-/// Buffers: x, slots, sampling, y. Params: M, slots.
+/// Emits probabilities. Buffers: x, slots, sampling, y. Params: M, slots.
 static void emitProbabilities(KernelBuilder &kb,
                               exec::ProbabilitiesKernelAttr kernel) {
   int64_t width = kernel.getWidth();

@@ -107,7 +107,7 @@ static void emitConcat(KernelBuilder &kb, exec::ConcatKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, y. Params: M.
+/// Emits copy_cols. Buffers: x, y. Params: M.
 static void emitCopyCols(KernelBuilder &kb, exec::CopyColsKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);

@@ -210,7 +210,7 @@ void PanelRow::widen() {
     widenBlock(kb.integer(layout.fullBlocks()), layout.restInputs());
 }
 
-/// Buffers: table, tokens, out. Params: M.
+/// Emits embed. Buffers: table, tokens, out. Params: M.
 static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   WeightFormat format = kernel.getFormat().getFormat();

@@ -51,7 +51,8 @@ static void emitMoePlan(KernelBuilder &kb, exec::MoePlanKernelAttr kernel) {
   kb.forTasks([&](Value) { kb.alone(sort); });
 }
 
-/// Buffers: positions, weight, down, [residual], [shared], y. Params: M.
+/// Emits moe_combine. Buffers: positions, weight, down, [residual], [shared],
+/// y. Params: M.
 static void emitMoeCombine(KernelBuilder &kb,
                            exec::MoeCombineKernelAttr kernel) {
   int64_t width = kernel.getWidth(), topK = kernel.getTopK();

@@ -43,7 +43,7 @@ static void emitSigmoidGate(KernelBuilder &kb,
   });
 }
 
-/// Buffers: x, y. Params: M.
+/// Emits l2_norm. Buffers: x, y. Params: M.
 static void emitL2Norm(KernelBuilder &kb, exec::L2NormKernelAttr kernel) {
   int64_t width = kernel.getWidth(), groups = kernel.getGroups();
   int64_t xStride = strideOr(kernel.getXStride(), width * groups);
@@ -77,7 +77,7 @@ static void emitL2Norm(KernelBuilder &kb, exec::L2NormKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, rates, biases, y. Params: M.
+/// Emits decay. Buffers: x, rates, biases, y. Params: M.
 static void emitDecay(KernelBuilder &kb, exec::DecayKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t xStride = strideOr(kernel.getXStride(), width);
@@ -96,9 +96,10 @@ static void emitDecay(KernelBuilder &kb, exec::DecayKernelAttr kernel) {
         },
         [&](Value first, Value mask, ValueRange loaded) {
           Value amount = emitSoftplus(kb, kb.add(loaded[0], loaded[2]));
-          Value exponent = kb.mul(emitExp(kb, loaded[1]), amount);
-          kb.storeLanes(emitExp(kb, kb.neg(exponent)), kb.at(y, first, 4),
-                        mask);
+          Value exponent = kernel.getLinear()
+                               ? kb.mul(loaded[1], amount)
+                               : kb.neg(kb.mul(emitExp(kb, loaded[1]), amount));
+          kb.storeLanes(emitExp(kb, exponent), kb.at(y, first, 4), mask);
         });
   });
 }

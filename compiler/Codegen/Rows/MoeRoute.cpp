@@ -173,7 +173,7 @@ void Router::emitRow(Value row) {
   });
 }
 
-/// Buffers: logits, [bias], index, weight. Params: M.
+/// Emits moe_route. Buffers: logits, [bias], index, weight. Params: M.
 static void emitMoeRoute(KernelBuilder &kb, exec::MoeRouteKernelAttr kernel) {
   Router router(kb, kernel);
   kb.forTasks([&](Value row) { router.emitRow(row); });

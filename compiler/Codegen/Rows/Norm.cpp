@@ -29,7 +29,7 @@ Value mtp::codegen::emitScaleByNorm(KernelBuilder &kb, Value x, Value inverse,
   return kb.mul(kb.mul(x, kb.splat(inverse)), weight);
 }
 
-/// Buffers: x, weight, out. Params: M.
+/// Emits rms_norm. Buffers: x, weight, out. Params: M.
 static void emitRmsNorm(KernelBuilder &kb, exec::RmsNormKernelAttr kernel) {
   int64_t width = kernel.getWidth(), groups = kernel.getGroups();
   int64_t xStride = strideOr(kernel.getXStride(), width * groups);
@@ -57,7 +57,7 @@ static void emitRmsNorm(KernelBuilder &kb, exec::RmsNormKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, [norm weight], y. Params: M.
+/// Emits round_rows. Buffers: x, [norm weight], y. Params: M.
 static void emitRoundRows(KernelBuilder &kb, exec::RoundRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), next = 0;
   int64_t xStride = strideOr(kernel.getXStride(), width);
@@ -88,7 +88,7 @@ static void emitRoundRows(KernelBuilder &kb, exec::RoundRowsKernelAttr kernel) {
   });
 }
 
-/// One item for each group, whose lanes are joined.
+/// Returns one item for each group, whose lanes are joined.
 static TaskItems rmsNormItems(exec::RmsNormKernelAttr kernel) {
   return {kernel.getGroups(), /*areJoined=*/true};
 }

@@ -82,7 +82,7 @@ RopeSpec codegen::ropeSpec(exec::RotationAttr rotation, int64_t positions,
           positions};
 }
 
-/// Buffers: x, table, positions, y (may be x). Params: M.
+/// Emits rope. Buffers: x, table, positions, y (may be x). Params: M.
 static void emitRope(KernelBuilder &kb, exec::RopeKernelAttr kernel) {
   int64_t heads = kernel.getHeads();
   int64_t headStride = kernel.getHead();

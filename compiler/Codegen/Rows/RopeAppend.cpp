@@ -80,7 +80,7 @@ static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
   });
 }
 
-/// One item for each head.
+/// Returns one item for each head.
 template <typename KernelT>
 static TaskItems ropeAppendItems(KernelT kernel) {
   return {queryHeads(kernel) + kernel.getKHeads() + cacheLayout(kernel).heads,

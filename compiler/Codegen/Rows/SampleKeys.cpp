@@ -111,8 +111,8 @@ static KeyedRow rowOf(KernelBuilder &kb, exec::SampleKeysKernelAttr kernel,
   return own;
 }
 
-/// Buffers: x, p, [tokens], slots, positions, [numbers], sampling, keys, sums.
-/// Params: M.
+/// Emits sample_keys. Buffers: x, p, [tokens], slots, positions, [numbers],
+/// sampling, keys, sums. Params: M.
 static void emitSampleKeys(KernelBuilder &kb,
                            exec::SampleKeysKernelAttr kernel) {
   int64_t width = kernel.getWidth();

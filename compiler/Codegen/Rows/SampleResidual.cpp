@@ -165,8 +165,8 @@ Value SampleResidual::pick(Value i) {
       [&] { return Values{kb.integer(-1)}; })[0];
 }
 
-/// Buffers: p, [places], [q], [at], uniforms, picks. Params: picks, rows of p,
-/// rows of q.
+/// Emits sample_residual. Buffers: p, [places], [q], [at], uniforms, picks.
+/// Params: picks, rows of p, rows of q.
 static void emitSampleResidual(KernelBuilder &kb,
                                exec::SampleResidualKernelAttr kernel) {
   SampleResidual residual(kb, kernel);

@@ -32,9 +32,10 @@ struct SlotRun {
 void forPaddingRowAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
                      llvm::function_ref<void()> body);
 
-/// Calls `body` with the run that begins with row `row`, if one does and has
-/// active rows. `kept` is the most rows that a slot keeps, and `slots` is the
-/// number of slots. Numbers out of range are clamped.
+/// Calls `body` with the run that begins at `row`. Does nothing if no run
+/// begins there or the run has no active rows. `kept` is the most rows that a
+/// slot keeps, and `slots` is the number of slots. Numbers out of range are
+/// clamped.
 void forRunAt(KernelBuilder &kb, Value row, const RunBuffers &buffers,
               int64_t kept, int64_t slots,
               llvm::function_ref<void(const SlotRun &)> body);

@@ -27,7 +27,7 @@ static void copyRows(KernelBuilder &kb, Value from, Value to, Value count,
   });
 }
 
-/// Buffers: slots, state, out. Params: b, n.
+/// Emits read_state. Buffers: slots, state, out. Params: b, n.
 static void emitReadState(KernelBuilder &kb, exec::ReadStateKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   Value count = kb.param(1);
@@ -38,7 +38,7 @@ static void emitReadState(KernelBuilder &kb, exec::ReadStateKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, slots, state. Params: b, n.
+/// Emits write_state. Buffers: x, slots, state. Params: b, n.
 static void emitWriteState(KernelBuilder &kb,
                            exec::WriteStateKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -71,7 +71,8 @@ static void emitWriteStateAt(KernelBuilder &kb,
   });
 }
 
-/// Buffers: heads, tails, out. Params: b, rows of heads, rows of tails.
+/// Emits concat_rows. Buffers: heads, tails, out. Params: b, rows of heads,
+/// rows of tails.
 static void emitConcatRows(KernelBuilder &kb,
                            exec::ConcatRowsKernelAttr kernel) {
   int64_t width = kernel.getWidth();

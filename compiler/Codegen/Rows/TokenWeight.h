@@ -31,8 +31,8 @@ TokenWeight emitWeight(KernelBuilder &kb, Value distance);
 /// exact in any order.
 Value emitUnits(KernelBuilder &kb, const TokenWeight &weight);
 
-/// Returns an i32 that is ordered like the f32 under signed comparison, uniform
-/// or lanes. Both zeros have one order.
+/// Returns an i32 (uniform or lanes) for an f32. Signed comparison of these i32
+/// orders them like the f32; -0 and 0 give equal i32.
 Value emitOrder(KernelBuilder &kb, Value value);
 
 /// Returns the smallest weight that min-p keeps, in units of 2^-40 (i64,

@@ -11,7 +11,7 @@ using namespace mtp::codegen;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Buffers: x, y. Params: M.
+/// Emits log_sum_exp. Buffers: x, y. Params: M.
 static void emitLogSums(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -21,7 +21,7 @@ static void emitLogSums(KernelBuilder &kb, exec::LogSumExpKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, y. Params: M.
+/// Emits log_softmax. Buffers: x, y. Params: M.
 static void emitLogSoftmax(KernelBuilder &kb,
                            exec::LogSoftmaxKernelAttr kernel) {
   int64_t width = kernel.getWidth();
@@ -42,7 +42,7 @@ static void emitLogSoftmax(KernelBuilder &kb,
   });
 }
 
-/// Buffers: x, y. Params: M.
+/// Emits entropy. Buffers: x, y. Params: M.
 static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   int64_t stride = strideOr(kernel.getXStride(), width);
@@ -57,7 +57,8 @@ static void emitEntropy(KernelBuilder &kb, exec::EntropyKernelAttr kernel) {
   });
 }
 
-/// Buffers: x, [places], columns, y. Params: M, rows of x.
+/// Emits gather_columns. Buffers: x, [places], columns, y. Params: M, rows of
+/// x.
 static void emitGatherColumns(KernelBuilder &kb,
                               exec::GatherColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), count = kernel.getCount();
@@ -117,7 +118,7 @@ static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
   });
 }
 
-/// Buffers: x, slots, [at], state, y. Params: M.
+/// Emits mask_columns. Buffers: x, slots, [at], state, y. Params: M.
 static void emitMaskColumns(KernelBuilder &kb,
                             exec::MaskColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), rows = kernel.getRows();
@@ -166,7 +167,7 @@ static Best nextBest(KernelBuilder &kb, Value x, int64_t width, Best before) {
   return bestLane(kb, {state[0], state[1]});
 }
 
-/// Buffers: x, [sums], columns, logs. Params: M.
+/// Emits top_k. Buffers: x, [sums], columns, logs. Params: M.
 static void emitTopK(KernelBuilder &kb, exec::TopKKernelAttr kernel) {
   int64_t width = kernel.getWidth(), k = kernel.getK();
   int64_t stride = strideOr(kernel.getXStride(), width);

@@ -32,6 +32,11 @@ bool isHarmless(std::string_view key, const ModelConfig &config) {
   // config, and transformers ignores them too.
   if (key.ends_with("rotary_emb.inv_freq") || key == "rope.freqs")
     return true;
+  // Copies of the model's matrices in the file of its modules.
+  const std::string &front = config.drafter.front;
+  if (!front.empty() && key.starts_with(front) &&
+      key.find("layers.") == key.npos && !key.starts_with(front + "mtp."))
+    return true;
   // A copy of the embedding. If it differed, the head would not be tied.
   return config.isTied &&
          (key == config.keys().head || key == config.keys().embedding());
@@ -65,8 +70,12 @@ UnusedWeights findUnusedWeights(const WeightTable &weights,
                                 const ModelConfig &config,
                                 const ModuleChoice &choice) {
   UnusedWeights unused;
+  // The model's own modules, which the modules of --drafter replace.
+  ModelConfig own = config;
+  own.drafter.front.clear();
+  bool isReplaced = !config.drafter.front.empty();
   for (std::string &key : weights.unused()) {
-    if (isHarmless(key, config))
+    if (isHarmless(key, config) || (isReplaced && moduleOf(key, weights, own)))
       continue;
     std::optional<int64_t> module = moduleOf(key, weights, config);
     // The flags -k and --draft-depth-policy leave out modules.

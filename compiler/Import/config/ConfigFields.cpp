@@ -62,7 +62,7 @@ bool ConfigFields::isEmptyOr(std::string_view key, double neutral) const {
   return !value->get_object().get(fields) && fields.size() == 0;
 }
 
-void ConfigFields::failAs(std::string_view key, Status status) {
+void ConfigFields::failAs(std::string_view key, const Status &status) {
   if (failure.isOk())
     failure =
         status.withContext("config key \"" + context + std::string(key) + "\"");

@@ -73,7 +73,7 @@ public:
 
   /// Records the first failure: the value of `key` is not `expected`.
   void fail(std::string_view key, const std::string &expected);
-  void failAs(std::string_view key, Status status);
+  void failAs(std::string_view key, const Status &status);
 
   /// Copies the failure of a child, if there is no earlier one.
   void adopt(const ConfigFields &child) {

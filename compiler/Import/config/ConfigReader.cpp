@@ -388,20 +388,19 @@ Result<std::string> readOptional(const std::string &path) {
 
 /// Reads the config of a model in GGUF.
 Result<ModelConfig> readGguf(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::vector<std::string> paths, findGgufFiles(path));
-  std::vector<InputFile> files;
-  std::vector<GgufPart> parts;
-  for (const std::string &file : paths) {
-    MTP_ASSIGN_OR_RETURN(InputFile opened, InputFile::open(file));
-    Result<GgufHeader> header = parseGguf(opened.bytes());
-    if (!header)
-      return header.status().withContext("\"" + file + "\"");
-    parts.push_back({std::move(*header), opened.bytes()});
-    files.push_back(std::move(opened));
-  }
-  MTP_ASSIGN_OR_RETURN(std::string text, translateGgufConfig(parts));
-  return parseModelConfig(
-      text, "", {}, std::filesystem::path(paths.front()).filename().string());
+  MTP_ASSIGN_OR_RETURN(GgufModel model, GgufModel::open(path));
+  MTP_ASSIGN_OR_RETURN(GgufContent content, describeGguf(model.parts));
+  bool isModules = !content.hasLayers && content.stored > 0;
+  if (content.isDrafter || isModules)
+    return invalidArgument(
+        "expected a model, got " +
+        (isModules
+             ? std::string("a model's MTP modules without its layers")
+             : "a drafter, \"" + std::string(content.architecture) + "\"") +
+        "; import the model that it drafts for, with --drafter and this file");
+  MTP_ASSIGN_OR_RETURN(ModelConfig config, readGgufConfig(model));
+  config.drafter.missing = content.modules - content.stored;
+  return config;
 }
 
 } // namespace
@@ -453,6 +452,13 @@ Result<ModelConfig> parseModelConfig(std::string_view text,
     MTP_RETURN_IF_ERROR(
         readQuantization(modelOpt, "hf_quant_config.json", config));
   return config;
+}
+
+Result<ModelConfig> readGgufConfig(const GgufModel &model) {
+  MTP_ASSIGN_OR_RETURN(std::string text, translateGgufConfig(model.parts));
+  return parseModelConfig(
+      text, "", {},
+      std::filesystem::path(model.paths.front()).filename().string());
 }
 
 Result<ModelConfig> readModelConfig(const std::string &folder) {

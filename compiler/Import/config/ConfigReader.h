@@ -17,6 +17,10 @@ namespace mtp::importer {
 /// the value that the importer does not support.
 Result<ModelConfig> readModelConfig(const std::string &folder);
 
+struct GgufModel;
+/// Reads the config of open files in GGUF, of whatever they contain.
+Result<ModelConfig> readGgufConfig(const GgufModel &model);
+
 /// Parses the files' texts. All but `config` may be empty. `file` is the name
 /// of the first file in messages.
 Result<ModelConfig> parseModelConfig(std::string_view config,

@@ -23,13 +23,19 @@ std::string layerPrefix(const ModelConfig &config, int64_t layer) {
 }
 
 std::string modulePrefix(const ModelConfig &config, int64_t module) {
-  if (config.drafter.style == DrafterStyle::MiMo)
+  const DrafterConfig &drafter = config.drafter;
+  if (drafter.style == DrafterStyle::MiMo)
     return config.keys().trunk + "mtp_layers." + std::to_string(module) + ".";
   // A checkpoint's second module would share everything except the layer.
-  if (config.drafter.style == DrafterStyle::Qwen)
-    return config.drafter.root +
+  if (drafter.style == DrafterStyle::Qwen)
+    return drafter.front + drafter.root +
            (module == 0 ? "" : "layers." + std::to_string(module) + ".");
-  return layerPrefix(config, int64_t(config.layers.size()) + module);
+  int64_t layer = int64_t(config.layers.size()) + module;
+  if (drafter.front.empty())
+    return layerPrefix(config, layer);
+  // A file of modules has the usual prefixes, whatever the model's are.
+  return drafter.front + KeyLayout().trunk + "layers." + std::to_string(layer) +
+         ".";
 }
 
 std::string moduleLayerPrefix(const ModelConfig &config, int64_t module) {

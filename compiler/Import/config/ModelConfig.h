@@ -61,6 +61,8 @@ struct RecurrenceConfig {
   int64_t window = 0;              ///< Rows that the convolution sees.
   /// True if projections are stored by key head: q, k, v, z and b, a of each.
   bool isByKeyHead = false;
+  /// True if `A_log` holds -exp(A_log), as in GGUF.
+  bool hasLinearRates = false;
 
   int64_t keyColumns() const { return keyHeads * keys; }
   int64_t valueColumns() const { return heads * values; }
@@ -134,6 +136,12 @@ struct DrafterConfig {
   bool ownsEmbedding = false;
   /// Prefix of the keys of Qwen's modules.
   std::string root = "mtp.";
+  /// Prefix of the keys of modules in a file of their own, before any other.
+  std::string front;
+  /// The file of such modules, for messages.
+  std::string file;
+  /// The number of modules that a GGUF file's metadata count without weights.
+  int64_t missing = 0;
   /// One element for each module that drafts, set from the weights.
   std::vector<OwnTables> own;
 };

@@ -35,7 +35,8 @@ void readAttention(ConfigFields &fields, ModelConfig &config,
   // Positions of images rotate parts of a head separately. For text all parts
   // have equal positions.
   config.rope = readRope(fields, config, gqa.headDim, {.partial = 0.25});
-  config.normOffset = 1;
+  // GGUF stores the sums of 1 and the weights.
+  config.normOffset = fields.integerOr("norm_weight_offset", 0, 1, 1);
 }
 
 RecurrenceConfig readRecurrence(ConfigFields &fields) {
@@ -45,6 +46,7 @@ RecurrenceConfig readRecurrence(ConfigFields &fields) {
   recurrence.keys = fields.dimensionOr("linear_key_head_dim", 128);
   recurrence.values = fields.dimensionOr("linear_value_head_dim", 128);
   recurrence.window = fields.integerOr("linear_conv_kernel_dim", 2, 64, 4);
+  recurrence.hasLinearRates = fields.flagOr("linear_decay_rates", false);
   if (recurrence.heads % recurrence.keyHeads != 0)
     fields.fail("linear_num_key_heads", "a divisor of the " +
                                             std::to_string(recurrence.heads) +

@@ -101,11 +101,9 @@ Result<bool> WeightTable::areEqual(const std::string &a,
   if (!std::ranges::equal(left.shape, right.shape))
     return false;
   // Codes must be compared with their scales.
-  bool areAlike = left.type == right.type &&
-                  left.pairedRows == right.pairedRows &&
-                  left.factor == right.factor;
-  if (areAlike && !left.stored && !right.stored &&
-      std::ranges::equal(left.bytes, right.bytes))
+  bool areAlike =
+      left.type == right.type && left.isInOrder() && right.isInOrder();
+  if (areAlike && std::ranges::equal(left.bytes, right.bytes))
     return true;
   // Types may differ, and 0 and -0 have different bytes.
   auto rows = [&](const std::string &key) {

@@ -119,7 +119,7 @@ struct DrafterFolder {
   int64_t proposed = 0;
   BlockConfig block;
   ParallelConfig parallel;
-  /// The number of independent heads. 0 for other methods.
+  /// Returns the number of independent heads. 0 for other methods.
   int64_t heads() const {
     if (method == FolderMethod::Heads)
       return int64_t(layerPrefixes.size());

@@ -1,6 +1,7 @@
 //===- ReadDrafterFolder.cpp - Recognising and reading a drafter ----------===//
 
 #include "compiler/Import/config/ConfigFamilies.h"
+#include "compiler/Import/config/GgufConfig.h"
 #include "compiler/Import/config/MetaConfig.h"
 #include "compiler/Import/drafters/DrafterReaders.h"
 #include "compiler/Weights/GgufFiles.h"
@@ -230,6 +231,31 @@ Result<DrafterFolder> parseDrafter(std::string_view config,
   return drafter;
 }
 
+/// Reads a drafter in GGUF: one of EAGLE-3, DFlash or DSpark, or a model.
+static Result<DrafterFolder> readGgufDrafter(const std::string &path,
+                                             const ModelConfig &target,
+                                             std::optional<FolderMethod> method,
+                                             bool hasWeights) {
+  MTP_ASSIGN_OR_RETURN(GgufModel model, GgufModel::open(path));
+  MTP_ASSIGN_OR_RETURN(GgufContent content, describeGguf(model.parts));
+  MTP_ASSIGN_OR_RETURN(std::string config, translateGgufConfig(model.parts));
+  if (!content.isDrafter && !method)
+    method = FolderMethod::Model;
+  std::optional<WeightSet> weights;
+  if (hasWeights) {
+    // Braces, because the macro expands to several statements.
+    MTP_ASSIGN_OR_RETURN(weights, WeightSet::openFiles(model.paths));
+  }
+  MTP_ASSIGN_OR_RETURN(
+      DrafterFolder drafter,
+      parseDrafter(config, weights ? &*weights : nullptr, target, method));
+  drafter.format = "GGUF";
+  drafter.path = path;
+  if (hasWeights)
+    drafter.files = std::move(model.paths);
+  return drafter;
+}
+
 Result<DrafterFolder> readDrafterFolder(const std::string &folder,
                                         const ModelConfig &target,
                                         std::optional<FolderMethod> method,
@@ -239,8 +265,13 @@ Result<DrafterFolder> readDrafterFolder(const std::string &folder,
   PathUse use = hasWeights ? PathUse::Import : PathUse::ImportConfig;
   if (Status status = checkPath(folder, use); !status.isOk())
     return status.withContext("--drafter");
-  if (isGgufPath(folder))
-    return unimplemented(where + ": a drafter in GGUF is not read");
+  if (isGgufPath(folder)) {
+    Result<DrafterFolder> drafter =
+        readGgufDrafter(folder, target, method, hasWeights);
+    if (!drafter)
+      return drafter.status().withContext(where);
+    return drafter;
+  }
   std::error_code error;
   fs::path path = fs::path(folder) / "config.json";
   if (!fs::exists(path, error) &&

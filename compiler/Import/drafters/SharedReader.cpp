@@ -33,7 +33,8 @@ Result<int64_t> columnsOf(const WeightSet &weights, const std::string &key) {
   return tensor.shape[1];
 }
 
-/// Reads the token of each column of the head: column i is token i + d2t[i].
+/// Reads the token of each column of the head: column i is token i + d2t[i], or
+/// token d2t[i] in GGUF.
 Status readTokens(const DrafterSource &source, DrafterFolder &drafter) {
   EagleConfig &eagle = drafter.eagle;
   if (!source.weights) { // The choice of tokens changes no shape.
@@ -48,10 +49,13 @@ Status readTokens(const DrafterSource &source, DrafterFolder &drafter) {
         "weight \"d2t\": expected " + std::to_string(eagle.draftVocab) +
         " numbers of type I64, got " + std::string(toString(map.type)) +
         " of another shape");
+  bool hasTokens = source.fields.flagOr("d2t_holds_tokens", false);
   for (int64_t i = 0; i < eagle.draftVocab; ++i) {
     int64_t offset;
     std::memcpy(&offset, map.bytes.data() + size_t(i) * sizeof offset,
                 sizeof offset);
+    if (hasTokens && __builtin_sub_overflow(offset, i, &offset))
+      offset = -1 - i;
     auto fail = [&](const std::string &expected) {
       return outOfRange("weight \"d2t\": expected " + expected +
                         ", got the offset " + std::to_string(offset) +

@@ -173,8 +173,8 @@ void emitEagle(ModelContext &context, ModelContext &own) {
   emitEagle3Step(own, folder.eagle);
 }
 
-/// Emits @draft_blocks and @draft_output. A head is split in two because its
-/// keys may be.
+/// Emits @draft_blocks and @draft_output. A head has two functions because its
+/// keys may be in two places.
 void emitMedusa(ModelContext &own, const MedusaConfig &medusa) {
   auto prefixes = [&](const std::string &pattern) {
     std::vector<std::string> all;

@@ -45,7 +45,8 @@ void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers);
 
 /// Emits the functions of heads that are layers.
 void emitHeadFunctions(ModelContext &context, ModelContext &own);
-/// Emits the logits of one such head for the rows that it reads.
+/// Emits the logits of a head that is a layer, for the rows that the head
+/// reads.
 mlir::Value emitHeadLayer(ModelContext &context, mlir::Value hidden,
                           mlir::Value rows, int64_t head);
 

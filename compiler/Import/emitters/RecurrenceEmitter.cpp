@@ -85,8 +85,9 @@ mlir::Value emitDeltaRule(FunctionEmitter &emitter, const Projections &from,
                                                   from.b.getType(), from.b);
   mlir::Value rate = emitter.weight("linear_attn.A_log", {config.heads});
   mlir::Value bias = emitter.weight("linear_attn.dt_bias", {config.heads});
-  mlir::Value decay = mlir::mtp::DecayOp::create(
-      builder, emitter.name("decay"), from.a.getType(), from.a, rate, bias);
+  mlir::Value decay = mlir::mtp::DecayOp::create(builder, emitter.name("decay"),
+                                                 from.a.getType(), from.a, rate,
+                                                 bias, config.hasLinearRates);
   return mlir::mtp::DeltaRuleOp::create(
       builder, emitter.name("recalled"), v.getType(), q, k, v, decay, beta,
       rows, /*memory=*/nullptr, /*layer=*/nullptr,

@@ -51,8 +51,8 @@ struct DraftTree {
   /// weighted by the drafter's probability to this power. Absent: 1.
   std::optional<double> sharp;
 
-  /// The number of places in the window for drafts and for the rows of their
-  /// drafter. 0 for a chain.
+  /// Returns the number of places in the window for drafts and for the rows of
+  /// their drafter. 0 for a chain.
   int64_t window() const {
     int64_t rows = std::min((depth - 1) * width, kMostNodes);
     return kind == DraftTreeKind::Dynamic ? std::max(nodes, rows) : nodes;

@@ -117,15 +117,14 @@ Result<DrafterSpec> parseDrafterSpec(std::string_view text) {
     return spec;
   }
   std::error_code error;
-  if (kindOf(std::string(text)) == PathKind::Gguf)
-    return unimplemented("--drafter: a drafter in GGUF is not read, got \"" +
-                         std::string(text) + "\"");
-  if (std::filesystem::is_regular_file(text, error))
+  bool isGguf = kindOf(std::string(text)) == PathKind::Gguf;
+  if (!isGguf && std::filesystem::is_regular_file(text, error))
     MTP_RETURN_IF_ERROR(
         checkPath(std::string(text), PathUse::Import).withContext("--drafter"));
-  if (!std::filesystem::is_directory(text, error))
+  if (!isGguf && !std::filesystem::is_directory(text, error))
     return unexpected("--drafter", text,
-                      "lookup[:min,max], suffix, lookahead:W,N,G or a folder");
+                      "lookup[:min,max], suffix, lookahead:W,N,G, a folder or "
+                      "a GGUF file");
   spec.kind = DrafterKind::Folder;
   spec.folder = text;
   return spec;

@@ -23,7 +23,7 @@ enum class DrafterKind {
   Lookup,    ///< n-grams of the sequence so far.
   Suffix,    ///< Counts of tokens after suffixes of the sequence so far.
   Lookahead, ///< A window of guesses, verified beside n-grams seen before.
-  Folder,    ///< A drafter with weights, in a folder of its own.
+  Folder,    ///< A drafter with weights, in a folder or a GGUF file.
 };
 
 /// The n-gram sizes that a lookup searches for, in tokens: 1 <= least <= most
@@ -52,13 +52,13 @@ struct DrafterSpec {
   DrafterKind kind = DrafterKind::Modules;
   LookupSizes lookup;
   LookaheadSizes lookahead;
-  /// The path, for a folder.
+  /// The path, for a folder or a GGUF file.
   std::string folder;
 };
 
 /// Reads `lookup[:min,max]`, `suffix`, `lookahead:W,N,G` or the path of a
-/// folder. A folder that has the name of a method needs a "/" in its path. An
-/// error lists the known methods.
+/// folder or of a GGUF file. A folder that has the name of a method needs a "/"
+/// in its path. An error lists the known methods.
 Result<DrafterSpec> parseDrafterSpec(std::string_view text);
 
 /// Reads `lookup[:min,max]`, the value of --before.

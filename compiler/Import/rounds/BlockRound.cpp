@@ -38,8 +38,8 @@ bool isExact(ModelContext &context) {
   return context.draft.accept.kind == AcceptKind::Exact;
 }
 
-/// Returns the function for a slot's number of drafts. It may be less than the
-/// round's number only if the rule is exact.
+/// Returns the name of the function that gives a slot's number of drafts. If
+/// the rule is exact, a slot may have fewer drafts than the round.
 llvm::StringRef limitFunction(ModelContext &context) {
   return isExact(context) ? "drafts_of_slot" : "drafts_of_round";
 }

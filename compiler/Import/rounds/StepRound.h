@@ -13,7 +13,7 @@
 
 namespace mtp::importer {
 
-/// Returns the number of distinct steps: the number of modules, or 1.
+/// Returns the number of distinct steps: the number of modules, but at least 1.
 int64_t countSteps(const ModelContext &context);
 
 /// Returns true if the first step's state is computed from the target's taps.

@@ -4,6 +4,7 @@
 
 #include "compiler/Weights/WeightType.h"
 #include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/GridQuantizer.h"
 #include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
@@ -142,6 +143,9 @@ public:
   /// Returns whether the integers of the sources are packed as they are.
   bool keepsCodes() const { return isKept; }
 
+  /// Quantises panels with `quantizer`.
+  void quantizeWith(const GridQuantizer &quantizer) { grids = &quantizer; }
+
   /// Returns the number of bytes of the smallest unit: a panel, 32 rows of a
   /// quantised table, or a run of a raw weight.
   int64_t unitBytes() const {
@@ -157,6 +161,8 @@ public:
       quantizeRows(offset / panelBytes(recipe), out, result);
     else if (isKept)
       keepPanel(offset / panelBytes(recipe), out, result);
+    else if (grids)
+      searchPanel(offset / panelBytes(recipe), out, result);
     else if (recipe.format.isQuantized())
       quantizePanel(offset / panelBytes(recipe), out, result);
     else
@@ -175,6 +181,9 @@ private:
   /// source and the row there.
   template <typename TakeT>
   void forRows(int64_t number, TakeT take) const;
+  void searchPanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  /// Returns the values of a panel, 32 for each input.
+  std::vector<float> readPanel(int64_t number) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
   /// Calls `take` for each group of a panel's inputs, in order, with the values
@@ -187,6 +196,8 @@ private:
   const WeightRecipe &recipe;
   const Stack &stack;
   const bool isKept;
+  /// Null: groups are quantised one by one.
+  const GridQuantizer *grids = nullptr;
 };
 
 void Packer::packRun(int64_t first, uint8_t *out) const {
@@ -351,6 +362,38 @@ void Packer::quantizePanel(int64_t number, uint8_t *out,
   });
 }
 
+std::vector<float> Packer::readPanel(int64_t number) const {
+  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
+  std::vector<float> values(size_t(recipe.k * kOutputs));
+  float tile[kOutputs * kTileCols];
+  for (int64_t col = 0; col < recipe.k; col += kTileCols) {
+    int64_t cols = std::min(kTileCols, recipe.k - col);
+    readTile(number, col, cols, tile, kTileCols);
+    transposeTile(tile, kOutputs, kTileCols, cols,
+                  reinterpret_cast<uint8_t *>(values.data() + col * kOutputs));
+  }
+  return values;
+}
+
+void Packer::searchPanel(int64_t number, uint8_t *out,
+                         PieceResult &result) const {
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
+  IntegerFragments order = recipe.format.fragments(recipe.k);
+  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  GridCodes codes;
+  if (!grids->quantize(readPanel(number), codes, result.error)) {
+    result.isFinite = false;
+    return;
+  }
+  for (int64_t begin = 0; begin < recipe.k; begin += panel.group) {
+    int64_t inputs = std::min(panel.group, recipe.k - begin);
+    grids->writeGroup(codes, begin, inputs, recipe.fragments ? ordered : out);
+    if (recipe.fragments)
+      orderGroup(order, ordered, inputs, out);
+    out += panel.groupBytes(inputs);
+  }
+}
+
 /// Packs 32 rows of a table, or the rest. Each group is quantised as a group of
 /// a panel, whose words are then scattered to their rows.
 void Packer::quantizeRows(int64_t number, uint8_t *out,
@@ -400,6 +443,15 @@ Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
                          "\": expected tensors that the format " +
                          std::string(recipe.format.name()) +
                          " with its scales represents exactly");
+}
+
+/// Returns the quantiser of a weight with statistics, if there are any.
+Result<std::optional<GridQuantizer>> quantizerOf(const WeightRecipe &recipe,
+                                                 const PackOptions &options) {
+  if (!options.statistics || recipe.layout == WeightLayout::Raw)
+    return std::optional<GridQuantizer>();
+  return GridQuantizer::make(recipe, *options.statistics,
+                             std::max(options.threads, 1u));
 }
 
 /// Packs units of the window until none is left. Several threads may call this
@@ -479,6 +531,10 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
   MTP_RETURN_IF_ERROR(checkQuantizer(recipe, packer));
+  MTP_ASSIGN_OR_RETURN(std::optional<GridQuantizer> quantizer,
+                       quantizerOf(recipe, options));
+  if (quantizer)
+    packer.quantizeWith(*quantizer);
   int64_t total = packedBytes(recipe), unit = packer.unitBytes();
   int64_t threads = std::max(options.threads, 1u);
   int64_t wanted =

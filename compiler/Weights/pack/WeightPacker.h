@@ -4,6 +4,7 @@
 #define MTP_COMPILER_WEIGHTS_PACK_WEIGHTPACKER_H
 
 #include "compiler/Weights/WeightSet.h"
+#include "compiler/Weights/pack/ActivationStatistics.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include "compiler/Weights/pack/WeightRecipe.h"
 
@@ -20,6 +21,9 @@ struct PackOptions {
   int64_t windowBytes = 0;
   /// Called after each window, on the caller's thread.
   std::function<void(int64_t doneBytes, int64_t totalBytes)> progress;
+  /// Statistics of a text, for formats with a grid (GridQuantizer.h); null:
+  /// none.
+  const ActivationStatistics *statistics = nullptr;
 };
 
 /// Receives the next bytes of a packed weight, on the caller's thread, while

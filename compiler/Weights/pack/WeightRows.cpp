@@ -2,8 +2,6 @@
 
 #include "compiler/Weights/pack/WeightRows.h"
 
-#include "compiler/Weights/GgufBlocks.h"
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -121,10 +119,7 @@ Result<WeightRows> WeightRows::resolve(const WeightSet &weights,
     if (!source.shape.empty() && !hasShape(tensor.shape, source.shape))
       return invalidArgument("expected shape " + formatExpected(source.shape) +
                              ", got " + formatShape(tensor.shape));
-    rows.type = tensor.type;
-    rows.bytes = tensor.bytes.data();
-    rows.pairedRows = tensor.pairedRows;
-    rows.factor = tensor.factor;
+    MTP_ASSIGN_OR_RETURN(rows.source, StoredRows::find(weights, tensor));
     rows.stored = tensor.stored;
     rows.isTransposed = source.transpose;
     rows.tensorCols = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
@@ -160,26 +155,16 @@ WeightRows WeightRows::random(const RandomMatrix &values, int64_t rows,
   return result;
 }
 
-int64_t WeightRows::storedRow(int64_t row) const {
-  if (pairedRows == 0)
-    return row;
-  int64_t half = pairedRows / 2, place = row % pairedRows;
-  return row - place + place % half * 2 + place / half;
-}
-
 void WeightRows::readRun(int64_t row, int64_t col, int64_t count,
                          float *out) const {
   row = picks.empty() ? row : picks[size_t(row)];
-  if (!bytes)
+  if (source.isEmpty())
     return values.read(row * tensorCols + col, count, out);
-  row = storedRow(row + rowBegin);
+  row += rowBegin;
   col += colBegin;
   if (stored)
     return stored->read(row, col, count, out);
-  decodeRun(type, bytes, row * tensorCols + col, count, out);
-  if (factor != 1)
-    for (int64_t i = 0; i < count; ++i)
-      out[i] *= factor;
+  source.readRow(row, col, count, out);
 }
 
 std::optional<GroupForm> WeightRows::groupForm() const {
@@ -225,6 +210,11 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
       readRun(row + i, col, colCount, out + i * stride);
     return;
   }
+  // Columns of the result are rows of the tensor.
+  if (picks.empty() && !stored &&
+      source.readColumns(rowBegin + col, colCount, colBegin + row, rowCount,
+                         out, stride))
+    return;
   // Reads short runs along the file's rows, which are output columns.
   constexpr int64_t kRun = 64;
   float run[kRun];
@@ -238,12 +228,12 @@ void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,
 }
 
 void WeightRows::readFlat(int64_t index, int64_t count, float *out) const {
-  if (!bytes)
+  if (source.isEmpty())
     return values.read(index, count, out);
   bool isWhole = !isTransposed && width == tensorCols && !stored &&
-                 pairedRows == 0 && factor == 1 && picks.empty();
+                 source.isInOrder() && picks.empty();
   if (isWhole)
-    return decodeRun(type, bytes, rowBegin * tensorCols + index, count, out);
+    return source.readFlat(rowBegin * tensorCols + index, count, out);
   while (count > 0) {
     int64_t row = index / cols(), col = index % cols();
     int64_t run = std::min(count, cols() - col);

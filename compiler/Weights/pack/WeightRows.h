@@ -6,6 +6,7 @@
 #include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/RandomWeights.h"
+#include "compiler/Weights/pack/StoredRows.h"
 
 namespace mtp {
 
@@ -56,18 +57,13 @@ private:
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
-  /// Returns the place of a row of the tensor in the file.
-  int64_t storedRow(int64_t row) const;
 
-  WeightType type = WeightType::F32;
-  const uint8_t *bytes = nullptr; ///< The whole tensor; null: random values.
+  StoredRows source; ///< Empty: random values.
   RandomMatrix values;
   int64_t tensorCols = 0;             ///< The row pitch, in elements.
   int64_t rowBegin = 0, colBegin = 0; ///< Corner of the rectangle.
   int64_t height = 0, width = 0;      ///< Size of the rectangle, as stored.
   bool isTransposed = false;
-  int64_t pairedRows = 0; ///< See TensorEntry, as `factor`.
-  float factor = 1;
   std::vector<int32_t> picks;           ///< The rows to read; empty: all.
   const StoredTensor *stored = nullptr; ///< Values of codes and scales.
 };

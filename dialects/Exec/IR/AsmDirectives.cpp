@@ -42,7 +42,7 @@ void exec::printCount(OpAsmPrinter &printer, Operation *, CountAttr attr) {
   printer.getStream() << attr.getCount();
 }
 
-/// The optional clause ` KEYWORD count`.
+/// Parses the optional clause ` KEYWORD count`.
 static ParseResult parseClause(OpAsmParser &parser, llvm::StringRef keyword,
                                CountAttr &attr) {
   if (failed(parser.parseOptionalKeyword(keyword)))

@@ -17,35 +17,37 @@ namespace mlir::exec {
 
 class ProgramOp;
 
-/// `8`, `n`, `3 * n` or `1 + 3 * n`.
+/// Parse and print `8`, `n`, `3 * n` or `1 + 3 * n`.
 ParseResult parseCount(AsmParser &parser, Count &count);
 ParseResult parseCount(OpAsmParser &parser, CountAttr &attr);
 void printCount(OpAsmPrinter &printer, Operation *op, CountAttr attr);
 
-/// The clause ` at 64 + 128 * n rows n` of an alloc.
+/// Parse and print the clause ` at 64 + 128 * n rows n` of an alloc.
 ParseResult parsePlace(OpAsmParser &parser, CountAttr &offset, CountAttr &rows);
 void printPlace(OpAsmPrinter &printer, Operation *op, CountAttr offset,
                 CountAttr rows);
 
-/// The clause ` first n` of a reference.
+/// Parse and print the clause ` first n` of a reference.
 ParseResult parseFirst(OpAsmParser &parser, CountAttr &first);
 void printFirst(OpAsmPrinter &printer, Operation *op, CountAttr first);
 
-/// `[3 * n, 8]`
+/// Parse and print `[3 * n, 8]`.
 ParseResult parseCounts(OpAsmParser &parser, ArrayAttr &counts);
 void printCounts(OpAsmPrinter &printer, Operation *op, ArrayAttr counts);
 
-/// The clause `k 2 n 1 to 256` of a program; a function has none.
+/// Parse and print the clause `k 2 n 1 to 256` of a program; a function has
+/// none.
 ParseResult parsePoints(OpAsmParser &parser, IntegerAttr &k, IntegerAttr &least,
                         IntegerAttr &most);
 void printPoints(OpAsmPrinter &printer, ProgramOp program, IntegerAttr k,
                  IntegerAttr least, IntegerAttr most);
 
-/// `[[solo, all], [all]]`, stage by stage.
+/// Parse and print `[[solo, all], [all]]`, stage by stage.
 ParseResult parseStages(OpAsmParser &parser, DenseI8ArrayAttr &steps);
 void printStages(OpAsmPrinter &printer, Operation *op, DenseI8ArrayAttr steps);
 
-/// The clause ` init -1` of a state, parsed as an element of its type.
+/// Parse and print the clause ` init -1` of a state, parsed as an element of
+/// its type.
 ParseResult parseBufferInit(OpAsmParser &parser, TypedAttr &init,
                             TypeAttr type);
 void printBufferInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,

@@ -22,7 +22,7 @@ using namespace mlir::exec;
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-/// C3: the number of the task and the buffers.
+/// Checks C3: the number of the task and the buffers.
 static LogicalResult verifyArguments(KernelOp kernel) {
   KernelSignature signature = kernelSignature(kernel.getKernel());
   Region &body = kernel.getBody();

@@ -32,7 +32,7 @@ class Exec_Number<int leastNumber, string default = "">
 /// Widths, heads, rows: at least 1. An optional parameter gives its default.
 def Exec_Size : Exec_Number<1>;
 def Exec_SizeOrOne : Exec_Number<1, "1">;
-/// 0: none.
+/// A width, a number of heads or a number of rows; 0: none.
 def Exec_SizeOrNone : Exec_Number<0, "0">;
 /// Elements from one row to the next; 0: rows lie side by side.
 def Exec_Stride : Exec_Number<0, "0">;
@@ -45,7 +45,7 @@ def Exec_RowLimit : Exec_Number<0, "0">;
 def Exec_Flag : Exec_Param<"bool", "false">;
 def Exec_Real : Exec_Param<"::mlir::FloatAttr">;
 def Exec_RealOrNone : Exec_Param<"::mlir::FloatAttr", "::mlir::FloatAttr()">;
-/// Added to a norm's weight.
+/// A number that is added to a norm's weight.
 def Exec_NormOffset : Exec_Param<"int64_t", "0">;
 /// Element type of a cache: f32 or bf16.
 def Exec_CacheElements : Exec_Param<"::mlir::Type">;

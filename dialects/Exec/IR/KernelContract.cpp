@@ -159,8 +159,9 @@ mlir::exec::kernelContract(KernelAttrInterface kernel) {
   return ContractWriter().write(kernel);
 }
 
-/// The contract covers each whole buffer, or the rows of the tasks. A body's
-/// indices stay within the extents of its buffers (`verifyControlKernel`).
+/// Returns the contract of a kernel with a body. It covers each whole buffer,
+/// or the rows of the tasks. The body's indices stay within the extents of the
+/// buffers (`verifyControlKernel`).
 static KernelContract controlContract(KernelOp kernel) {
   KernelContract contract;
   int64_t reads = cast<ControlKernelAttr>(kernel.getKernel()).getReads();

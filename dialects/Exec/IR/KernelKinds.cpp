@@ -38,7 +38,8 @@ std::vector<llvm::StringRef> mlir::exec::allKernelKinds() {
 // Signatures
 //===----------------------------------------------------------------------===//
 
-/// The types of its buffers are the types of its body's arguments.
+/// Describes a kernel with a body: the types of its buffers are the types of
+/// the body's arguments.
 void ControlKernelAttr::describe(ContractWriter &w) const {
   for (int64_t i = 0; i < getReads() + getUpdates() + getOutputs(); ++i) {
     BufferContract &buffer = w.bytes(0);

@@ -16,7 +16,7 @@ namespace mlir::mtp {
 
 using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
 
-/// `q, k, v, rows`, or `q, k, rows` without a value operand.
+/// Parse and print `q, k, v, rows`, or `q, k, rows` without a value operand.
 ParseResult parseAttentionOperands(OpAsmParser &parser, UnresolvedOperand &q,
                                    UnresolvedOperand &k,
                                    std::optional<UnresolvedOperand> &v,
@@ -24,41 +24,41 @@ ParseResult parseAttentionOperands(OpAsmParser &parser, UnresolvedOperand &q,
 void printAttentionOperands(OpAsmPrinter &printer, Operation *op, Value q,
                             Value k, Value v, Value rows);
 
-/// `first, second`, or `second` alone.
+/// Parse and print `first, second`, or `second` alone.
 ParseResult parseOptionalFirst(OpAsmParser &parser,
                                std::optional<UnresolvedOperand> &first,
                                UnresolvedOperand &second);
 void printOptionalFirst(OpAsmPrinter &printer, Operation *op, Value first,
                         Value second);
 
-/// ` [-1, 0, 0]`, or nothing for no parents.
+/// Parse and print ` [-1, 0, 0]`, or nothing for no parents.
 ParseResult parseStaticTree(OpAsmParser &parser, DenseI64ArrayAttr &tree);
 void printStaticTree(OpAsmPrinter &printer, Operation *op,
                      DenseI64ArrayAttr tree);
 
-/// `[max_k + 1, 192]`, or nothing for no extents.
+/// Parse and print `[max_k + 1, 192]`, or nothing for no extents.
 ParseResult parseExtents(OpAsmParser &parser, ArrayAttr &extents);
 void printExtents(OpAsmPrinter &printer, Operation *op, ArrayAttr extents);
 
-/// ` init -1`, or nothing.
+/// Parse and print ` init -1`, or nothing.
 ParseResult parseStateInit(OpAsmParser &parser, TypedAttr &init,
                            TypeAttr elementType);
 void printStateInit(OpAsmPrinter &printer, Operation *op, TypedAttr init,
                     TypeAttr elementType);
 
-/// ` rebuild rows 2`, ` rebuild tokens`, ` rebuild never`, or nothing for one
-/// row.
+/// Parse and print ` rebuild rows 2`, ` rebuild tokens`, ` rebuild never`, or
+/// nothing for one row.
 ParseResult parseRebuild(OpAsmParser &parser, RebuildAttr &rebuild,
                          IntegerAttr &rows);
 void printRebuild(OpAsmPrinter &printer, Operation *op, RebuildAttr rebuild,
                   IntegerAttr rows);
 
-/// `(slots, drafts)`, or nothing.
+/// Parse and print `(slots, drafts)`, or nothing.
 ParseResult parseRuleArguments(OpAsmParser &parser, ArrayAttr &arguments);
 void printRuleArguments(OpAsmPrinter &printer, Operation *op,
                         ArrayAttr arguments);
 
-/// ` rows 3`, ` rows %count`, or nothing for one row.
+/// Parse and print ` rows 3`, ` rows %count`, or nothing for one row.
 ParseResult parseRowCount(OpAsmParser &parser, IntegerAttr &rows,
                           std::optional<UnresolvedOperand> &count);
 void printRowCount(OpAsmPrinter &printer, Operation *op, IntegerAttr rows,
@@ -78,18 +78,18 @@ void printPackTypes(OpAsmPrinter &printer, Operation *op, Type tokens,
                     Type promptRows, Type promptTokens, Type packed,
                     Type places, Type promptPlaces);
 
-/// ` seeing %masks`. The error for the older clause with parents shows this
-/// form.
+/// Parse and print ` seeing %masks`. The error for the older clause with
+/// parents shows this form.
 ParseResult parseSeenMasks(OpAsmParser &parser, UnresolvedOperand &masks);
 void printSeenMasks(OpAsmPrinter &printer, Operation *op, Value masks);
 
-/// ` to %to`. The error for the older clause with a path and a count shows this
-/// form.
+/// Parse and print ` to %to`. The error for the older clause with a path and a
+/// count shows this form.
 ParseResult parseMovedTo(OpAsmParser &parser, UnresolvedOperand &to);
 void printMovedTo(OpAsmPrinter &printer, Operation *op, Value to);
 
-/// A region of an isolated op. Its values may have names that values outside of
-/// it also have.
+/// Parse and print a region of an isolated op. Its values may have names that
+/// values outside of it also have.
 ParseResult parseOwnNames(OpAsmParser &parser, Region &region);
 void printOwnNames(OpAsmPrinter &printer, Operation *op, Region &region);
 

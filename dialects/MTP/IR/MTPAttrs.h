@@ -20,10 +20,11 @@ inline constexpr llvm::StringLiteral kGenerationAttr = "mtp.generation";
 inline constexpr llvm::StringLiteral kTokenizerAttr = "mtp.tokenizer";
 inline constexpr llvm::StringLiteral kWiringAttr = "mtp.wiring";
 inline constexpr llvm::StringLiteral kNameAttr = "mtp.name";
-/// On a module: its drafting method, a line for users, which the artifact
-/// holds.
+/// Attribute of a module: its drafting method as a line of text for users. The
+/// artifact contains the line.
 inline constexpr llvm::StringLiteral kMethodAttr = "mtp.method";
-/// On a module whose rule is not known to be exact: output may depend on k.
+/// Attribute of a module whose accept rule is not known to be exact, so that
+/// output may depend on k.
 inline constexpr llvm::StringLiteral kCustomRuleAttr = "mtp.custom_rule";
 
 } // namespace mlir::mtp

@@ -19,19 +19,20 @@ namespace mlir::mtp {
 inline constexpr llvm::StringLiteral kRuleAttr = "mtp.rule";
 inline constexpr size_t kMostRuleBytes = 64;
 
-/// Unit: the output does not have the target's distribution.
+/// Unit attribute: the output does not have the target's distribution.
 inline constexpr llvm::StringLiteral kLossyAttr = "mtp.lossy";
 
-/// Unit: drafts are the best of their logits instead of picks of accept's
-/// region, for a rule that takes drafts as certain (q = 1).
+/// Unit attribute: drafts are the best of their logits instead of picks of
+/// accept's region, for a rule that takes drafts as certain (q = 1).
 inline constexpr llvm::StringLiteral kBestDraftsAttr = "mtp.best_drafts";
 
-/// Unit, on an mtp.top_k with noise: its logarithms are the log-softmax of its
-/// ranking values, logits over the temperature plus noise. Sums of them rank
-/// the nodes of a tree whose drafts are picked with that noise.
+/// Unit attribute of an mtp.top_k with noise: its logarithms are the
+/// log-softmax of its ranking values, logits over the temperature plus noise.
+/// Sums of them rank the nodes of a tree whose drafts are picked with that
+/// noise.
 inline constexpr llvm::StringLiteral kSharesAttr = "mtp.shares";
 
-/// Checks that such an attribute stands on an allowed op and has its kind.
+/// Checks that a rule attribute stands on an allowed op and has its kind.
 LogicalResult verifyRuleAttr(Operation *op, NamedAttribute attr);
 
 } // namespace mlir::mtp

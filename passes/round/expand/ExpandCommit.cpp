@@ -170,7 +170,8 @@ static LogicalResult expand(RecentHiddenOp op) {
 namespace {
 /// How entries of a tree were written to a cache.
 struct TreeEntries {
-  /// True if every node has an entry, at the length plus its number.
+  /// True if every node has an entry. Its position is the slot's length plus
+  /// the node's number.
   bool ofAllNodes = false;
   /// The rows whose nodes have entries, at the places of the rows.
   llvm::SetVector<MakeTreeRowsOp> rows;

@@ -85,8 +85,9 @@ TreeWriter::TreeWriter(DraftTreeOp op)
 //===----------------------------------------------------------------------===//
 
 /// Returns the rows of nodes at one depth in the first module. A row's position
-/// is that of its hidden state, one before its token's. The rows also hold, for
-/// each node, the index of its parent in the level above.
+/// is the position of its hidden state, which is one before the position of its
+/// token. The rows also hold, for each node, the index of its parent in the
+/// level above.
 NodeRows TreeWriter::numbersOf(ArrayRef<int64_t> nodes, int64_t depth,
                                ArrayRef<int64_t> above) {
   SmallVector<int64_t> masks = ancestorMasks(parents);

@@ -53,7 +53,7 @@ struct ExpandVerifyPass
 /// the number of drafts that could be accepted; null if there are none.
 struct TargetRows {
   Value tokens, rows, drafts, drafted;
-  /// The rows as the region gets them if it does not get them packed.
+  /// Rows that the region gets if they are not packed.
   Value runs;
 };
 

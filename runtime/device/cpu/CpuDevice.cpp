@@ -185,8 +185,8 @@ Status CpuExecutable::load() {
   return loadKernels();
 }
 
-/// Touches all memory now. Otherwise a pass pays for first touches, and all
-/// layers begin a page of the system in the same pass.
+/// Touches all memory now. Otherwise passes would pay for first touches, and in
+/// some passes every layer would begin a new page of the system.
 void CpuExecutable::populate() {
   if (memoryBytes() > availableMemory() / 2)
     return;

@@ -10,10 +10,10 @@ using namespace mtp;
 static constexpr uint64_t kFirstTimes = 4, kMostTimes = 16;
 static constexpr uint64_t kLongest = 200'000'000;
 
-/// The cost of one thread less is not known: a second thread makes small models
-/// 1.25 times as fast and large ones nearly twice. This value is right for
-/// small models. With it, a thread may be away for 1 / (4 (workers - 1) + 1) of
-/// the time.
+/// Factor that stands for the cost of one thread less, which is not known: a
+/// second thread makes small models 1.25 times as fast and large ones nearly
+/// twice. This value is right for small models. With it, a thread may be away
+/// for 1 / (4 (workers - 1) + 1) of the time.
 static constexpr uint64_t kLeastRan = 4;
 
 /// Allowed absence beyond that share, in nanoseconds: two time slices of a

@@ -137,7 +137,8 @@ private:
   /// nanoseconds.
   std::atomic<uint64_t> awaitedStage = UINT64_MAX;
   std::atomic<uint64_t> awaitedSince = 0;
-  /// When a sleeper may next be woken, within a job and in general.
+  /// `nextWake` is the earliest time at which a sleeper may be woken within a
+  /// job. `backoff` decides whether it may be woken at all.
   std::atomic<uint64_t> nextWake = 0;
   WorkerBackoff backoff;
 };

@@ -33,11 +33,11 @@ public:
 
   const DriverApi &driver() const { return api; }
   const CudaMachine &machine() const { return device; }
-  /// Name of the device, such as "NVIDIA H100 80GB HBM3".
+  /// Returns the name of the device, such as "NVIDIA H100 80GB HBM3".
   const std::string &name() const { return deviceName; }
-  /// Size of the L2 cache in bytes.
+  /// Returns the size of the L2 cache in bytes.
   uint64_t cacheBytes() const { return uint64_t(l2Bytes); }
-  /// Maximum size of a processor's shared memory in bytes.
+  /// Returns the maximum size of a processor's shared memory in bytes.
   uint64_t sharedBytes() const { return uint64_t(processorBytes); }
 
   CUcontext current() const { return context; }

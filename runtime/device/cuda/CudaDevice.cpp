@@ -16,8 +16,9 @@ public:
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
-  /// The launch must be a small part of the rounds, and few rounds may be
-  /// computed for sequences that have ended. Not measured on a GPU.
+  /// Returns a number for which the launch is a small part of the rounds, and
+  /// few rounds are computed for sequences that have ended. Not measured on a
+  /// GPU.
   uint32_t preferredRounds() const override { return 16; }
   std::string name() const override {
     const CudaMachine &machine = context->machine();

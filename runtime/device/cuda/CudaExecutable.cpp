@@ -149,9 +149,10 @@ Status CudaExecutable::load() {
                         "loading weights and clearing memory");
 }
 
-/// A round reads all memory about once. An H100 needs a third of a nanosecond
-/// per thousand bytes for that. One nanosecond per byte is far longer, and a
-/// minute is enough for small models under a sanitizer.
+/// Returns the time after which a loop counts as endless. A round reads all
+/// memory about once. An H100 needs a third of a nanosecond per thousand bytes
+/// for that. One nanosecond per byte is far longer, and a minute is enough for
+/// small models under a sanitizer.
 std::chrono::nanoseconds CudaExecutable::patience() const {
   uint64_t bytes = addBytes(LoadedPlan::footprint(plan), memoryBytes());
   return std::chrono::minutes(1) +

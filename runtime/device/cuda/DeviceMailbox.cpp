@@ -40,7 +40,8 @@ bool DeviceMailbox::overlaps(CUdeviceptr target, uint64_t bytes) const {
   return before + uint64_t(recordOf(memory, number)->words) * 4 > target;
 }
 
-/// A larger write would leave no room for others, and is copied separately.
+/// Limit on the bytes of a write in a mailbox. A larger write would leave no
+/// room for others, and is copied separately.
 static constexpr uint64_t kLargestWrite = 64 << 10;
 
 bool DeviceMailbox::fits(CUdeviceptr target, uint64_t bytes) {

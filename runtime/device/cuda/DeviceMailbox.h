@@ -16,7 +16,8 @@
 
 namespace mtp {
 
-/// Must not be used while a launch is running, except for launch().
+/// Collects small writes to the device's memory, which one kernel delivers
+/// together. Must not be used while a launch is running, except for launch().
 class DeviceMailbox {
 public:
   static Result<DeviceMailbox> create(std::shared_ptr<CudaContext> context,
@@ -26,7 +27,7 @@ public:
   /// room: the mailbox must be delivered first. Also returns false if fits()
   /// does: the write must be copied instead.
   bool add(CUdeviceptr target, const void *source, uint64_t bytes);
-  /// Returns true if an empty mailbox would take the write: it must be a whole
+  /// Returns true if the write fits an empty mailbox: its size is a whole
   /// number of words, and not too large.
   static bool fits(CUdeviceptr target, uint64_t bytes);
   /// Returns true if the write covers words of writes in the mailbox.

@@ -207,8 +207,8 @@ Status Description::fill(const GemmShape &shape) {
   return layout(y, CUDA_R_32F, shape.outputs, shape.rows);
 }
 
-/// Partial sums are added up in f32 only, in an order that the algorithm alone
-/// decides.
+/// Sets the limits: partial sums are added up in f32 only, in an order that the
+/// algorithm alone decides.
 Status Preference::fill(uint64_t workspace) {
   MTP_RETURN_IF_ERROR(check(api.cublasLtMatmulPreferenceCreate(&value),
                             "cublasLtMatmulPreferenceCreate"));

@@ -45,7 +45,7 @@ public:
   static Result<std::shared_ptr<GemmLibrary>>
   open(std::shared_ptr<CudaContext> context);
 
-  /// Name and version, such as "cuBLASLt 13.1.0".
+  /// Returns the name and version, such as "cuBLASLt 13.1.0".
   virtual std::string name() const = 0;
   /// Result of cublasLtGetVersion.
   virtual uint64_t version() const = 0;

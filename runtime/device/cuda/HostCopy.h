@@ -19,7 +19,7 @@ class HostCopy {
 public:
   /// Number of bytes that a thread copies at a time.
   static constexpr uint64_t kSliceBytes = 1 << 20;
-  /// With more threads, memory is the limit.
+  /// Limit on the threads. With more threads, memory is the bottleneck.
   static constexpr uint32_t kMostThreads = 16;
 
   /// `threads` is the number of threads that copy, including the caller's. Zero

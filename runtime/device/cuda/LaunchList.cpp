@@ -54,7 +54,7 @@ public:
   }
   /// Nodes that have no successor yet.
   const std::vector<CUgraphNode> &ends() const { return last; }
-  /// Number of launches that were added.
+  /// Returns the number of launches that were added.
   size_t size() const { return count; }
 
 private:

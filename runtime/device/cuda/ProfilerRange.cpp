@@ -16,7 +16,7 @@ using namespace mtp;
 #define NVTX_SUPPORT_STATIC_INJECTION_LIBRARY 0
 #include <nvtx3/nvToolsExt.h>
 
-/// Returns null if no profiler is attached.
+/// Returns the domain; null if no profiler is attached.
 static nvtxDomainHandle_t domain() {
   static nvtxDomainHandle_t handle = nvtxDomainCreateA("mtp");
   return handle;

@@ -36,8 +36,8 @@ bool DrafterCatchUp::isInReach(const Residency &residency,
          drafterValidUpTo + programs.catchUpReach();
 }
 
-/// Leaves a gap in the caches of the drafters that rounds of k run and rounds
-/// of less do not. The next entry that they make is at `begin`.
+/// Leaves a gap in the caches of the drafters that rounds of k run but rounds
+/// of fewer drafts do not. The next entry of these drafters is at `begin`.
 void DrafterCatchUp::leaveOut(Residency &residency, uint32_t k,
                               uint64_t begin) const {
   DrafterProgress &drafters = residency.drafters;

@@ -31,7 +31,7 @@ struct DrafterRow {
   Residency *residency = nullptr;
   /// Drafts that the sequence may have.
   uint32_t drafts = 0;
-  /// Whether it may want more drafts later.
+  /// Whether the sequence may want more drafts later.
   bool choosesK = false;
   /// Tokens for which its drafters were refreshed; prepare() adds to it.
   uint64_t caughtUp = 0;

@@ -112,7 +112,8 @@ Status HostState::setDrafterPlaces(uint32_t slot,
   return writeRow(drafterPlaces, slot, words.data(), words.size_bytes());
 }
 
-/// Row d of tokens and positions has what the rows have d places ahead.
+/// Writes the rows of a chunk. Row d of the states of tokens and positions has
+/// the values that belong d places ahead of each row.
 Status HostState::setPrefill(std::span<const PromptPart> parts) {
   uint64_t places = prompt.tokens.rows, chunk = prompt.tokens.width;
   std::vector<int32_t> ahead(places * chunk, 0), positions(places * chunk, -1);

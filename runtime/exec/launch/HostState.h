@@ -40,7 +40,7 @@ struct LoopLimits {
   uint32_t mostRows = UINT32_MAX;
   /// Whether no sequence reads what the slot puts out.
   bool isDead = false;
-  /// Whether no other round shall follow the one in which the sequence ends.
+  /// Whether the round in which the sequence ends must be the last one.
   bool yields = false;
 };
 
@@ -67,17 +67,20 @@ public:
   /// Writes at most kStopTokens tokens.
   Status setStopTokens(uint32_t slot, std::span<const int32_t> tokens);
 
-  /// Whether a slot may draft less than its round; its output is the same.
+  /// Whether a slot may draft less than its round without any effect on its
+  /// output.
   bool hasDraftLimit() const { return draftLimit.state.has_value(); }
   Status setDraftLimit(uint32_t slot, uint32_t drafts);
 
-  /// Whether the host can set how many rows that a slot ran last stay, besides
-  /// the first. Recurrent layers take these before the slot's next rows.
+  /// Whether the host can set how many of the rows that a slot ran last stay,
+  /// besides the first row. Recurrent layers fold the rows that stay before the
+  /// slot's next rows.
   bool canSetAccepted() const;
   Status setAccepted(uint32_t slot, int32_t drafts);
 
-  /// Whether entries of drafters may be missing; and the largest k for which
-  /// the host says which ones, by two numbers for each k (PlaceLayout.h).
+  /// Whether entries of drafters may be missing. Also the largest k for which
+  /// the host states the missing entries, by two numbers for each k
+  /// (PlaceLayout.h).
   bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
   uint32_t mostPlaced() const {
     return uint32_t(drafterPlaces.width / kPlaceWords);

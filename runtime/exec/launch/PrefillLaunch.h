@@ -23,7 +23,8 @@ struct PrefillWork {
 
 class PrefillLaunch {
 public:
-  /// All must outlive the launch. `drafts`: drafters read prompts, too.
+  /// All references must outlive the launch. `drafts`: whether drafters read
+  /// prompts, too.
   PrefillLaunch(const ProgramTable &programs, HostState &host,
                 Executable &executable, const KvCacheManager &pages,
                 bool drafts)

@@ -11,7 +11,7 @@ using namespace mtp;
 // Start
 //===----------------------------------------------------------------------===//
 
-/// Writes the states that the rounds go by.
+/// Writes the states that the rounds read.
 Status RoundLaunch::writeRows(const RoundWork &work) {
   std::vector<int32_t> slots;
   for (const RoundWork::Row &row : work.rows) {
@@ -68,7 +68,8 @@ Status RoundLaunch::finishStopped() {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Reads what an output says of a row; nothing if the output is not there.
+/// Reads the numbers of a row from an output; none if the program lacks the
+/// output.
 Result<std::vector<int32_t>> RoundLaunch::readSlot(Binding all, uint32_t row) {
   uint64_t bytes = all.bytes / launch->work.batch();
   std::vector<int32_t> numbers(bytes / sizeof(int32_t));

@@ -37,7 +37,7 @@ struct RoundWork {
   uint32_t k = 0;
   /// Limit on the number of rounds.
   uint32_t rounds = 1;
-  /// Positions that the caches have of all sequences before the first round.
+  /// Cached positions of all sequences together, before the first round.
   uint64_t positions = 0;
   /// A prompt with rows in the only round.
   struct MixedPrompt {
@@ -77,8 +77,8 @@ public:
   /// sequence sees drafts: then it has stopped after its first half. Page
   /// tables are on the device.
   Status start(RoundWork work);
-  /// The drafts of a row of a round that has stopped; none in a round without
-  /// drafts.
+  /// Returns the drafts of a row of a round that has stopped; none in a round
+  /// without drafts.
   Result<SeenDrafts> seenDrafts(uint32_t row);
   /// Runs the second half of a round that has stopped.
   Status finishStopped();
@@ -98,20 +98,22 @@ public:
 
   /// By row, the rows that its sequence had in all rounds. All are over.
   Result<std::vector<uint64_t>> activeRows();
-  /// The number of rows for which a row of the launch had room.
+  /// Returns the number of rows for which a row of the launch had room.
   uint64_t rowCapacity() const;
-  /// The results of a prompt whose rows were in the only round.
+  /// Returns the results of a prompt whose rows were in the only round.
   SlotResults mixedResults(size_t prompt) const;
   /// Forgets the launch.
   void end() { launch.reset(); }
 
   /// Lets no other round follow the one that runs, unless it has stopped.
   void endSoon();
-  /// Waits until nothing runs. What is over is read by a later step.
+  /// Waits until nothing runs. A later step reads the results of rounds that
+  /// are over.
   Status land();
 
-  /// Whether the slots carry what the round that is being read left there. If
-  /// no sequence but `last` goes on in the launch, waits for that round.
+  /// Returns whether the slots still have the states that the round being read
+  /// left there. If no sequence but `last` goes on in the launch, waits for
+  /// that round.
   Result<bool> isAtRest(SequenceId last,
                         const std::function<bool(SequenceId)> &isRunning);
   /// Notes a sequence that has ended while later rounds may run. Its slot stays
@@ -122,7 +124,7 @@ public:
   /// Looks at the unread round of a row whose sequence has ended: the device
   /// leaves the slot alone if it knows of the end, else the slot has gone on.
   Status noteFurtherRound(uint32_t row);
-  /// The sequences whose slots still carry what they left there.
+  /// The ended sequences whose slots still have their last states.
   const std::vector<EndedSequence> &ended() const { return launch->ended; }
 
 private:

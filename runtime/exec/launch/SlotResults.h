@@ -27,7 +27,7 @@ struct SlotResults {
   std::vector<uint32_t> windowRows, logitsRows;
 };
 
-/// The part of a place from `offset` on.
+/// Returns the part of a place from `offset` on.
 inline Binding rowsOf(const Binding &all, uint64_t offset, uint64_t bytes) {
   return {all.space, all.index, all.offset + offset, bytes};
 }

@@ -30,11 +30,13 @@ struct KeptState {
   MemoryReservation savedMemory;
   /// Whether the sequence has lost a slot.
   bool hasLeft = false;
-  /// The copy of recurrent states that was made then; 0 if there is none.
+  /// The copy of recurrent states that was made when the sequence lost its
+  /// slot; 0 if there is none.
   Snapshots::Id copy = 0;
 };
 
-/// The kept state of a request that has `inputs` and the cache salt `salt`.
+/// Returns the kept state of a request that has `inputs` and the cache salt
+/// `salt`.
 KeptState keptStateOf(InputBytes inputs, const std::string &salt);
 
 /// Whether all entries of the sequence up to draftsFrom() are final, so that

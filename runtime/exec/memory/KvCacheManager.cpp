@@ -25,7 +25,7 @@ uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
 // Single pages
 //===----------------------------------------------------------------------===//
 
-/// Tells the owner of states that a page holds nothing of worth any more.
+/// Tells the owner of states that the content of a page has become worthless.
 static void forget(const KvConfig &config, uint32_t page) {
   if (config.onForget)
     config.onForget(page);

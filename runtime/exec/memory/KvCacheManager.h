@@ -84,7 +84,7 @@ class KvCacheManager {
 public:
   explicit KvCacheManager(const KvConfig &config);
 
-  /// Returns the bytes that the bookkeeping of a pool takes from the start.
+  /// Returns the bytes that a pool's bookkeeping takes from the start.
   static uint64_t memoryBytes(const KvConfig &config);
 
   using PageKey = mtp::PageKey;

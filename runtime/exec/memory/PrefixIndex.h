@@ -30,7 +30,8 @@ public:
   using EntryId = uint64_t;
   static constexpr EntryId kRoot = 0;
 
-  /// Hashes bytes onto a hash. Tests replace it to make collisions.
+  /// A function that continues the hash `seed` with bytes. Tests replace it to
+  /// make collisions.
   using HashFunction = Hash128 (*)(Hash128 seed, std::span<const int32_t>);
 
   explicit PrefixIndex(HashFunction hash = hashTokens) : hash(hash) {}
@@ -46,8 +47,8 @@ public:
     EntryId id = kRoot;
     uint32_t page = 0;
     EntryId parent = kRoot;
-    /// The page's tokens, preceded by what else tells the page from others, and
-    /// followed by the lookahead.
+    /// The page's tokens, preceded by the other words that distinguish the
+    /// page, and followed by the lookahead.
     std::vector<int32_t> tokens;
   };
 

@@ -12,7 +12,7 @@ namespace mtp {
 /// drafts than fill all caches, or than the round before had accepted, leaves
 /// gaps.
 struct DrafterProgress {
-  /// Drafters whose entries are not at the places of their positions.
+  /// The places of the entries of drafters that have left out positions.
   struct Places {
     /// The number of positions that were left out.
     uint64_t skipped = 0;
@@ -21,8 +21,8 @@ struct DrafterProgress {
   };
 
   /// By k, the position up to which the drafters of a round of k are valid. The
-  /// last element covers all drafters that a prefill runs. Positions count as a
-  /// prefill of that many tokens leaves them. Empty until the prefill has
+  /// last element covers all drafters that a prefill runs. A position p means:
+  /// as a prefill of p tokens leaves the drafters. Empty until the prefill has
   /// ended.
   std::vector<uint64_t> drafterValidUpTo;
   /// Whether entries of drafters are missing for good.
@@ -64,8 +64,8 @@ struct Residency {
   bool isPrefilled() const { return !drafters.drafterValidUpTo.empty(); }
   /// Tokens of `context` that prefill has yet to compute.
   uint64_t rest() const { return context.size() - length; }
-  /// The position up to which drafters should be valid between two rounds: the
-  /// next round refreshes them over what the last one verified.
+  /// Returns the position up to which drafters should be valid between two
+  /// rounds: the next round refreshes them over what the last one verified.
   uint64_t draftsFrom() const { return length - accepted; }
 };
 

@@ -67,9 +67,10 @@ KvConfig SequenceMemory::kvConfig() const {
   return config;
 }
 
-/// States cannot go on elsewhere beside a state that only running all tokens
-/// makes. If drafters read further ahead than one token, their entries in front
-/// of the kept rows are not all final.
+/// Returns the rules of copies. States cannot go on elsewhere if the model also
+/// has a state that only running all tokens makes. If drafters read further
+/// ahead than one token, their entries in front of the kept rows are not all
+/// final.
 CopyRules SequenceMemory::copyRules() const {
   uint64_t page = options.envelope.pageTokens;
   const PrefixReusePolicy &reuse = options.reuse;
@@ -208,7 +209,8 @@ void SequenceMemory::publishRound(const KeptState &kept,
 // Ends
 //===----------------------------------------------------------------------===//
 
-/// A sequence that has not run since its states were saved still has them.
+/// Saves states before a sequence leaves its slot. A sequence that has not run
+/// since its states were saved still has them.
 Status SequenceMemory::leave(KeptState &kept, Residency &residency) {
   if (residency.isPrefilled() && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(residency.slot, kept.saved));

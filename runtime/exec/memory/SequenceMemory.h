@@ -58,8 +58,8 @@ public:
     /// called.
     std::optional<int32_t> accepted;
   };
-  /// The part of admission that writes to the device. `anchor` is the last
-  /// output token, if there is one.
+  /// Prepares the slot on the device, as the second part of admission. `anchor`
+  /// is the last output token, if there is one.
   Result<Prepared> prepare(KeptState &kept, Residency &residency,
                            std::optional<int32_t> anchor);
 
@@ -69,8 +69,8 @@ public:
                      const KeptState &fillingKept,
                      const Residency &filling) const;
 
-  /// The tokens from the residency's length to the first token that another
-  /// maker computes, or to where states are to be copied.
+  /// Returns the tokens from the residency's length to the first token that
+  /// another maker computes, or to where states are to be copied.
   PrefillRun nextRun(const Residency &residency) const;
   /// Records that prefill has computed the tokens below the residency's length.
   void commitChunk(const KeptState &kept, const Residency &residency);

@@ -38,7 +38,7 @@ public:
   /// Copies out the states that the host keeps over a preemption
   /// (Rebuild::Save). No round is under way.
   Status save(uint32_t slot, std::vector<uint8_t> &bytes);
-  /// Writes these states back, after the tokens have run again.
+  /// Writes saved states back to the slot, after its tokens have run again.
   Status restore(uint32_t slot, std::span<const uint8_t> bytes);
 
 private:

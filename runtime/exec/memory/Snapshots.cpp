@@ -40,8 +40,9 @@ uint64_t Snapshots::pagesOf(const Copy &copy) const {
   return (copy.position + page - 1) / page - copy.end / page;
 }
 
-/// Whether a copy is of the prefix's tokens, and leaves those tokens to run
-/// that must. The copy is attached to the prefix's page, or to none.
+/// Returns whether a copy was made of the prefix's tokens, and does not cover
+/// the tokens that must run. The copy is attached to the prefix's page, or to
+/// none.
 bool Snapshots::isOf(const Copy &copy, const Prefix &prefix) const {
   uint64_t behind = std::max(limits.lookahead, limits.rerun);
   if (copy.position < prefix.end ||

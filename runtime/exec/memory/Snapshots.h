@@ -95,13 +95,14 @@ public:
   bool isOn() const { return size > 0 && size <= limits.bytes; }
   const Counts &counts() const { return counted; }
 
-  /// Returns the copy that leaves the fewest tokens to run, of those with which
-  /// a sequence with this prefix in its pages may go on. The pages must have
-  /// been made exactly as the prefix says. Null if there is none. Valid until a
+  /// Returns the copy from which a sequence with this prefix in its pages may
+  /// go on with the fewest tokens left to run. The pages must have been made
+  /// exactly as the prefix says. Null if there is no such copy. Valid until a
   /// copy is stored or forgotten.
   const Copy *find(const Prefix &prefix) const;
 
-  /// Returns that copy if it still exists and the sequence may go on with it.
+  /// Returns the copy `id` if it still exists and a sequence with `prefix` may
+  /// go on with it.
   const Copy *get(Id id, const Prefix &prefix) const;
 
   /// Copies the slot's states: all tokens before the place's position are in
@@ -120,7 +121,7 @@ public:
 
   /// Notes that the page holds something else from now on.
   void forget(uint32_t page);
-  /// Notes that `to` holds what `from` does.
+  /// Notes that page `to` now has the content of page `from`.
   void move(uint32_t from, uint32_t to);
   /// Drops a copy. No effect if it does not exist.
   void drop(Id id);
@@ -136,7 +137,7 @@ public:
 private:
   struct Part {
     uint32_t state;
-    /// Bytes of a slot.
+    /// Bytes that a slot has in the state.
     uint64_t bytes;
   };
 

@@ -10,8 +10,8 @@ using namespace mtp;
 // After prompts
 //===----------------------------------------------------------------------===//
 
-/// The end of the last page of a prompt after which the same prompt may be
-/// read: an answer and the next turn follow there.
+/// Returns the end of the last page of a prompt after which the same prompt may
+/// be read: an answer and the next turn follow there.
 uint64_t StateCopies::lastSnapshot(const Residency &residency) const {
   uint64_t all = residency.context.size();
   return all < rules.behindLast
@@ -19,8 +19,9 @@ uint64_t StateCopies::lastSnapshot(const Residency &residency) const {
              : (all - rules.behindLast) / rules.pageTokens * rules.pageTokens;
 }
 
-/// A copy at the end of a prompt costs a pass for the tokens after it. Fewer
-/// tokens than a chunk would save no pass.
+/// Returns whether states are copied here. A copy at the end of a prompt costs
+/// a pass for the tokens after it. Fewer tokens than a chunk would save no
+/// pass.
 bool StateCopies::isSnapshot(const Residency &residency,
                              uint64_t length) const {
   bool isLast = length == lastSnapshot(residency) &&
@@ -35,7 +36,8 @@ PageKey StateCopies::pageKeyOf(const KeptState &kept,
   return {kv.makers(residency.slot), true, kept.inputHash, kept.salt};
 }
 
-/// A prompt's chunk keeps the last row, which goes into the states first.
+/// Stores a copy with one pending row: a prompt's chunk keeps its last row,
+/// which goes into the states first.
 void StateCopies::storeAfterChunk(const KeptState &kept,
                                   const Residency &residency) {
   uint64_t end = residency.length;
@@ -61,8 +63,8 @@ bool StateCopies::canKeep(const KeptState &kept,
   return !residency.isPrefilled() || isFinal(kept, residency);
 }
 
-/// Copies the slot's states in front of the prefix's last token. The copy is
-/// attached to the last page of the prefix that the index has.
+/// Copies the slot's states, which are those before the prefix's last token.
+/// The copy is attached to the last page of the prefix that the index has.
 Snapshots::Id StateCopies::storeBehindPages(Prefix prefix, uint32_t slot,
                                             std::span<const int32_t> table,
                                             bool isKept) {

@@ -61,19 +61,20 @@ public:
 
   /// Whether a copy can be made for a later turn when the sequence ends.
   bool canStoreEnd(const KeptState &kept, const Residency &residency) const;
-  /// Makes that copy. The slot has the states of the sequence's last round.
+  /// Copies the states for a later turn when the sequence ends. The slot has
+  /// the states of the sequence's last round.
   void storeEnd(const KeptState &kept, Residency &residency);
   /// Returns what storeEnded() needs after later rounds have run.
   EndedSequence endedOf(const KeptState &kept,
                         const Residency &residency) const;
   void storeEnded(const EndedSequence &ended);
 
-  /// The copy from which a sequence goes on that has taken pages of `taken`
-  /// tokens; null if it begins with nothing.
+  /// The copy from which a sequence that has taken pages of `taken` tokens goes
+  /// on; null if it begins without a copy.
   const Snapshots::Copy *copyFor(const KeptState &kept, uint32_t slot,
                                  std::span<const int32_t> context,
                                  uint64_t taken) const;
-  /// The number of tokens that the sequence has in its own copy.
+  /// Returns the number of tokens that the sequence has in its own copy.
   uint64_t keptTokens(const KeptState &kept,
                       std::span<const int32_t> context) const;
   /// Lets a slot, which has just been prepared, go on from a copy.

@@ -21,7 +21,7 @@ struct Names {
   }
 
   std::set<uint32_t> states;
-  /// Caches and layers.
+  /// Pairs of a cache and a layer.
   std::set<std::pair<uint32_t, int64_t>> layers;
 };
 } // namespace

@@ -32,7 +32,7 @@ public:
   std::optional<uint32_t> mixed(uint32_t batch, uint32_t k,
                                 uint32_t prompts = 1) const;
   /// Returns the least number of prompts, at least `prompts`, for which there
-  /// is one; 0 if there is none.
+  /// is a program with prompt rows; 0 if there is none.
   uint32_t mixedPrompts(uint32_t batch, uint32_t k, uint32_t prompts) const;
   /// Returns the most prompts of such a program; 0 if there is none.
   uint32_t mostMixed() const;

@@ -28,12 +28,12 @@ static constexpr double kFirstRate = 0.7;
 /// the doubt about a rate without fresh drafts.
 static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
 
-/// Factors by which another k must be better, and k = 0, which leaves a gap in
-/// the drafters' caches.
+/// Factor by which another k must be better, and the factor for k = 0, which
+/// leaves a gap in the drafters' caches.
 static constexpr double kMargin = 1.015, kGapMargin = 1.025;
 
-/// Rounds of a trial; the last of them, with only the rows that pay; rounds
-/// between two trials; and rounds that a drafter needs after a gap.
+/// Rounds of a trial; the last rounds of a trial, which have only the rows that
+/// pay; rounds between two trials; and rounds that a drafter needs after a gap.
 static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
                           kRecovery = 10;
 

@@ -69,7 +69,7 @@ public:
   struct Choice {
     /// Drafts of the round.
     uint32_t k = 0;
-    /// Limit on the rounds of the choice: a choice that is tried is for few.
+    /// Limit on the rounds of the choice. A trial has few rounds.
     uint32_t rounds = UINT32_MAX;
     /// By slot, the drafts that it verifies: at most `k` and its `most`.
     std::vector<uint32_t> drafts;

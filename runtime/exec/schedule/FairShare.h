@@ -14,7 +14,7 @@ namespace mtp {
 /// group that comes back cannot make up for the time that it was away.
 class FairShare {
 public:
-  /// Note that a sequence of the group has come, and that one has ended.
+  /// Record that a sequence of the group has arrived, and that one has ended.
   void enter(uint64_t group);
   void leave(uint64_t group);
 

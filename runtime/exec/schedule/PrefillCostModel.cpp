@@ -9,10 +9,10 @@ using namespace mtp;
 /// The weight of a pass, relative to the next one.
 static constexpr double kDecay = 0.8;
 
-/// The least share of a mean pass's time that is its rows'. The rest may be a
-/// time for each pass. Passes of about one size say nothing about that, and a
-/// disturbed pass says wrong things. So a pass of twice the rows is never taken
-/// to be free.
+/// The least share of a mean pass's time that counts as the time of its rows.
+/// The rest may be a time for each pass. Passes of about one size do not show
+/// this division, and a disturbed pass shows a wrong one. So a pass of twice
+/// the rows is never taken to be free.
 static constexpr double kLeastShare = 0.5;
 
 void PrefillCostModel::add(uint32_t passRows, double passSeconds) {

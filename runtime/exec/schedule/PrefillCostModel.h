@@ -9,8 +9,8 @@ namespace mtp {
 
 /// Learns the cost of passes over prompts: a time for each pass and one for
 /// each row. The last few passes count most, so the model follows longer
-/// contexts and a machine that others use, too. It decides how a prompt is cut,
-/// and no result.
+/// contexts and a machine that other processes use, too. The model decides how
+/// a prompt is cut, and changes no result.
 class PrefillCostModel {
 public:
   /// Records that a pass of `rows`, at least 1, took `seconds`.

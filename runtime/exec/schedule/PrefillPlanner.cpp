@@ -58,7 +58,7 @@ PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
   return {rows, rows};
 }
 
-/// Returns the rows that a pass may have in which a prompt ends: at least a
+/// Returns the limit on the rows of a pass in which a prompt ends: at least a
 /// quarter of the chunk.
 uint32_t PrefillPlanner::rowsBesideEnd(const PendingPrompt &prompt) const {
   uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);
@@ -92,7 +92,8 @@ void PrefillPlanner::sort(std::vector<PendingPrompt> &prompts) {
 }
 
 /// Shares at most `room` rows of the plan's kernels among prompts, at most
-/// `first` of them for the first one. A prompt that ends has little company.
+/// `first` of them for the first one. A pass in which a prompt ends has few
+/// rows of other prompts.
 std::vector<PrefillShare>
 PrefillPlanner::shareRows(std::span<const PendingPrompt> prompts,
                           uint64_t first, uint64_t room, uint32_t mostSequences,

@@ -78,7 +78,8 @@ public:
   PrefillPlanner(const ProgramTable &programs, const SessionOptions &options,
                  uint32_t libraryRows);
 
-  /// The limits of a step, which depend on whether sequences wait for it.
+  /// Returns the limits of a step, which depend on whether sequences wait for
+  /// it.
   PrefillLimits limits(bool isAnyRunning) const;
   /// Sorts prompts, which stand in the order of admission, by the order in
   /// which they get rows: by priority, then by tokens left and age. An age is

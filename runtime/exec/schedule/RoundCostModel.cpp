@@ -8,14 +8,15 @@
 
 using namespace mtp;
 
-/// The number of first rounds of a shape of which the fastest counts.
+/// Number of first rounds of a shape; only the fastest of them counts.
 static constexpr uint32_t kSettling = 3;
 
 /// Rounds that a shape remembers, at first and later: its first rounds may not
 /// be typical.
 static constexpr double kFirstMemory = 8, kMemory = 24;
 
-/// The factor to which a deviation is cut: other processes had the machine.
+/// The factor to which a deviation is cut. A larger one means that other
+/// processes had the machine.
 static constexpr double kOutlier = 1.4;
 
 /// The part of a deviation that all shapes share.
@@ -40,7 +41,7 @@ static constexpr double kTrust = 0.0005;
 /// later. A change is of one round only, which may have been disturbed.
 static constexpr double kChange = 0.1, kChangeMemory = 0.998,
                         kChangeOutlier = 1.1;
-/// Rounds over which the mean goes that a change is compared with.
+/// Rounds of the mean with which a change is compared.
 static constexpr double kLongMemory = 400;
 
 /// The weight of a round for the cost of rows in its shape, one round later.

@@ -74,8 +74,8 @@ private:
   double rowIn(const Terms &has) const;
 
   std::map<Shape, Cell> cells;
-  /// The factor by which all shapes have become slower together, since others
-  /// use the machine.
+  /// The factor by which all shapes have become slower together because other
+  /// processes use the machine.
   double slowness = 1;
   Terms terms = {};
   /// Sums over changes within a shape: products of the growth of two terms, and

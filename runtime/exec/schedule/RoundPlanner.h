@@ -21,11 +21,12 @@ namespace mtp {
 /// A sequence that may be in the next round.
 struct RoundCandidate {
   SequenceId id = 0;
-  /// Limit on its drafts.
+  /// Limit on the sequence's drafts.
   uint32_t k = 0;
-  /// How many of its drafts were accepted; null if it always has k drafts.
+  /// Acceptance of the sequence's drafts; null if it always has k drafts.
   const DraftHistory *history = nullptr;
-  /// The position of its anchor, and drafts that its last round accepted.
+  /// The position of the sequence's anchor, and the number of drafts that its
+  /// last round accepted.
   uint64_t length = 0;
   uint32_t accepted = 0;
 };
@@ -64,9 +65,9 @@ public:
   /// Plans the next round for the Running sequences; no rows if there are none.
   RoundPlan plan(std::span<const RoundCandidate> running);
 
-  /// The rows that each sequence of a plan may have.
+  /// Returns the rows that each sequence of a plan may have.
   std::vector<uint32_t> rowsOf(const RoundPlan &plan) const;
-  /// The rows that the sequences of a plan have together.
+  /// Returns the rows that the sequences of a plan have together.
   uint64_t allRowsOf(const RoundPlan &plan) const;
 
   /// Records that a sequence with `drafted` drafts in a round of k had
@@ -75,7 +76,8 @@ public:
                   uint32_t accepted) {
     policy.addOutcome(history, k, drafted, accepted);
   }
-  /// The work of a round that a plan's rows had, `positions` in the caches.
+  /// Returns the work of a round with a plan's rows, and with `positions` in
+  /// the caches.
   RoundCostModel::Work workOf(std::span<const uint32_t> drafts, uint32_t k,
                               uint64_t positions) const;
   /// Records the time of a round without prompt rows.

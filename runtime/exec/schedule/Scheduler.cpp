@@ -118,8 +118,9 @@ Status Scheduler::leaveTo(Sequence &sequence, Phase phase) {
   return okStatus();
 }
 
-/// The sequence goes on with the same tokens: what a row computes does not
-/// depend on the rows beside it, and the makers of its pages stay.
+/// Preempts the least urgent sequence that came last. It goes on later with the
+/// same tokens: the result of a row does not depend on the rows beside it, and
+/// the makers of its pages stay.
 Status Scheduler::preemptLast() {
   Sequence &sequence = table.at(lastAdmitted()->id);
   MTP_RETURN_IF_ERROR(leaveTo(sequence, Phase::Waiting));

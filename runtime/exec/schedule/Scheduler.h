@@ -38,8 +38,8 @@ public:
   /// that leave it what it needs.
   Status admitWaiting();
   /// Gives the sequences of a round of k their pages, in order. If pages are
-  /// short, pages for rounds ahead go first, then the last sequences of all are
-  /// preempted, which may be some of these.
+  /// short, pages for rounds ahead are given up first. Then the sequences that
+  /// came last are preempted, possibly sequences of `round`.
   Status makeRoom(std::span<Sequence *const> round, uint32_t k);
   /// Takes slot and pages from the least urgent sequence that came last. It
   /// waits in its old place and will be prefilled again, output included.

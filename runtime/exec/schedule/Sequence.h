@@ -18,7 +18,7 @@ public:
   const std::vector<int32_t> &tokens() const { return emitted; }
   FinishReason finish() const { return reason; }
   const KeptLogits &logits() const { return kept; }
-  /// The outputs that its updates have.
+  /// Returns the outputs that its updates have.
   const std::vector<RequestOutputType> &types() const { return asked; }
 
 private:
@@ -53,7 +53,7 @@ public:
   bool hasSlot() const { return residency.has_value(); }
   /// Whether end and stop tokens end the sequence already.
   bool mayStop() const { return output.tokens().size() >= request.minTokens; }
-  /// The tokens that a prefill of the sequence computes.
+  /// Returns the tokens that a prefill of the sequence computes.
   std::vector<int32_t> prefillContext() const {
     std::vector<int32_t> context = request.prompt;
     const std::vector<int32_t> &tokens = output.tokens();
@@ -67,7 +67,7 @@ public:
   }
 
   SequenceId id = 0;
-  /// Without its inputs.
+  /// The request, without its inputs.
   Request request;
   KeptState kept;
   /// Present while the sequence is Prefilling or Running.

@@ -30,12 +30,12 @@ public:
   /// Forgets a sequence that is Done.
   void erase(SequenceId id) { sequences.erase(id); }
 
-  /// Null if there is none of that id.
+  /// Returns the sequence of that id, or null.
   Sequence *find(SequenceId id);
   const Sequence *find(SequenceId id) const;
   Sequence &at(SequenceId id) { return sequences.at(id); }
   const Sequence &at(SequenceId id) const { return sequences.at(id); }
-  /// The sequence of that id if it is Running, else null.
+  /// Returns the sequence of that id if it is Running, else null.
   Sequence *findRunning(SequenceId id);
 
   /// Gives a Waiting sequence its residency, and moves it to Prefilling.
@@ -45,13 +45,13 @@ public:
   void moveTo(SequenceId id, Sequence::Phase phase);
 
   const std::map<SequenceId, Sequence> &all() const { return sequences; }
-  /// In order of arrival, which preempted sequences keep.
+  /// Waiting sequences in order of arrival, which preempted sequences keep.
   const std::set<SequenceId> &waiting() const { return waitingIds; }
   /// Sequences with a residency by id; the last one is the youngest.
   const std::set<SequenceId> &admitted() const { return admittedIds; }
-  /// In the order of admission.
+  /// Prefilling sequences in the order of admission.
   const std::vector<SequenceId> &prefilling() const { return prefillingIds; }
-  /// In order of id.
+  /// Running sequences in order of id.
   std::vector<Sequence *> running();
   bool isAnyRunning() const {
     return admittedIds.size() > prefillingIds.size();
@@ -62,7 +62,7 @@ public:
   uint32_t freeSlots() const {
     return uint32_t(slots.size() - admittedIds.size());
   }
-  /// The first slot that no sequence has; there must be one.
+  /// Returns the first slot that no sequence has; there must be one.
   uint32_t firstFreeSlot() const;
 
   /// Compares phases, lists, slots and residencies; Internal names the first

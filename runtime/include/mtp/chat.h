@@ -49,7 +49,8 @@ struct ChatSource {
   std::vector<std::pair<std::string, std::string>> tokens;
 };
 
-/// The text of a prompt, and where it only looks like a special token.
+/// The text of a prompt, and the places at which text only looks like a special
+/// token.
 struct ChatPrompt {
   std::string text;
   /// Offsets in `text`, ascending, at which a string of the request begins that

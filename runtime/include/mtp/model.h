@@ -155,13 +155,14 @@ public:
   /// Returns the index of the GPU, or 0 if the device is the CPU.
   uint32_t gpu() const;
 
-  /// The program that wrote the file, and the model's name (may be empty).
+  /// Return the program that wrote the file, and the model's name (may be
+  /// empty).
   std::string_view producer() const;
   std::string_view name() const;
 
-  /// How rounds draft ("mtp", "lookup:2,5") and the rule that accepts drafts
-  /// ("exact", "typical:0.09,0.3"), one line each, for people. Empty if the
-  /// artifact does not say.
+  /// The drafting method ("mtp", "lookup:2,5") and the accept rule ("exact",
+  /// "typical:0.09,0.3"), one line of text each, for display. Empty if the
+  /// artifact does not contain them.
   std::string_view method() const;
   std::string_view rule() const;
   /// Whether the accept rule is lossy: texts with drafts then have another

@@ -24,7 +24,7 @@ struct RenderOptions {
   std::optional<std::tm> now;
   /// The most work: 1 for each node that is evaluated, more for large values.
   uint64_t maxSteps = 10'000'000;
-  /// The most bytes of all intermediate values together.
+  /// Limit on the bytes of all intermediate values together.
   uint64_t maxMadeBytes = uint64_t(1) << 30;
   uint64_t maxOutputBytes = uint64_t(1) << 25;
 };

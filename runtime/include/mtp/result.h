@@ -64,13 +64,13 @@ public:
   }
   explicit operator bool() const { return isOk(); }
 
-  /// The failure, or OK when there is a value.
+  /// Returns the failure, or OK when there is a value.
   Status status() const {
     return isOk() ? Status() : *std::get_if<1>(&storage);
   }
 
-  /// The value. Call it only after isOk() has returned true; only code compiled
-  /// with MTP_CHECK_RESULTS checks this.
+  /// Returns the value. Call it only after isOk() has returned true; only code
+  /// compiled with MTP_CHECK_RESULTS checks this.
   MTP_RESULT_INLINE T &value() & {
     check();
     return *std::get_if<0>(&storage);

@@ -386,8 +386,9 @@ public:
 
   ~Session();
 
-  /// Number of processors that this process may keep busy: the size of its
-  /// affinity mask, or fewer if a control group's quota gives it less time.
+  /// Returns the number of processors that this process may keep busy: the size
+  /// of its affinity mask, or fewer if a control group's quota gives it less
+  /// time.
   static uint32_t usableProcessors();
 
   /// Queues a sequence. A later step() admits it when a slot and pages are
@@ -530,7 +531,7 @@ public:
   /// without an envelope.
   const std::string &promptKernels() const;
 
-  /// The options with all defaults filled in, and the model.
+  /// Return the options with all defaults filled in, and the model.
   const SessionOptions &options() const;
   const std::shared_ptr<const Model> &model() const;
 

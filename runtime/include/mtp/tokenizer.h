@@ -120,9 +120,9 @@ public:
   /// beyond it.
   size_t vocabSize() const;
 
-  /// The ids of the tokens that begin a text, end a text and stand for text
-  /// that the vocabulary does not cover. Empty if the tokenizer has no such
-  /// token.
+  /// Return the ids of the tokens that begin a text, end a text and stand for
+  /// text that the vocabulary does not cover. Empty if the tokenizer has no
+  /// such token.
   std::optional<TokenId> bosId() const;
   std::optional<TokenId> eosId() const;
   std::optional<TokenId> unkId() const;

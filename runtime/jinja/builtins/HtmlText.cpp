@@ -154,7 +154,7 @@ Result<size_t> appendName(std::string_view text, std::string &out) {
   return end;
 }
 
-/// Python's html.unescape().
+/// Implements Python's html.unescape().
 Result<std::string> unescapeHtml(std::string_view text) {
   std::string out;
   while (!text.empty()) {

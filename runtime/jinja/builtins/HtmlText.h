@@ -10,9 +10,9 @@
 
 namespace mtp::jinja {
 
-/// The striptags() of MarkupSafe 3.0.4: removes comments and tags, replaces
-/// white space by single spaces, and replaces named and numbered characters.
-/// Fails for names that are not in HTML 4.
+/// Implements the striptags() of MarkupSafe 3.0.4: removes comments and tags,
+/// replaces white space by single spaces, and replaces named and numbered
+/// characters. Fails for names that are not in HTML 4.
 Result<std::string> stripTags(std::string_view text);
 
 } // namespace mtp::jinja

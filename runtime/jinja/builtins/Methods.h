@@ -15,18 +15,18 @@ Result<Value> callMethod(const Value &self, const std::string &name,
 Result<Value> callTextMethod(const Value &self, const std::string &name,
                              const Arguments &arguments);
 
-/// Python's strip(), lstrip() and rstrip(). `where` is 'b' for both ends, 'l'
-/// or 'r'.
+/// Implements Python's strip(), lstrip() and rstrip(). `where` is 'b' for both
+/// ends, 'l' or 'r'.
 Result<Value> stripText(const Value &self, const Value &characters, char where);
 
-/// Python's splitlines().
+/// Implements Python's splitlines().
 std::vector<std::string> splitLines(std::string_view text, bool keepEnds);
 
-/// Python's replace(). A negative `count` replaces all occurrences.
+/// Implements Python's replace(). A negative `count` replaces all occurrences.
 Result<Value> replaceText(const Text &self, std::string_view from,
                           std::string_view to, int64_t count);
 
-/// Python's center().
+/// Implements Python's center().
 Result<Value> centerText(const Text &self, int64_t width);
 
 } // namespace mtp::jinja

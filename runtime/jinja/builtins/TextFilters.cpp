@@ -38,7 +38,8 @@ Result<Value> filterCase(const Value &value, const Bound &) {
   return makeText(recase(text.bytes()), text.text().isSafe);
 }
 
-/// Jinja's words start after white space, hyphens and opening brackets.
+/// Evaluates the filter `title`. Jinja's words start after white space, hyphens
+/// and opening brackets.
 Result<Value> filterTitle(const Value &value, const Bound &) {
   MTP_ASSIGN_OR_RETURN(Value text, softText(value));
   std::string_view rest = text.bytes();

@@ -34,7 +34,7 @@ bool isIn(const Span (&spans)[n], uint32_t codePoint) {
   });
 }
 
-/// Unicode's Lowercase: category Ll and Other_Lowercase.
+/// Returns Unicode's property Lowercase: category Ll or Other_Lowercase.
 bool isLowercase(uint32_t codePoint) {
   constexpr Span kOther[] = {
       {0xAA, 0xAA},       {0xBA, 0xBA},       {0x2B0, 0x2B8},
@@ -49,7 +49,7 @@ bool isLowercase(uint32_t codePoint) {
          isIn(kOther, codePoint);
 }
 
-/// Unicode's Uppercase: category Lu and Other_Uppercase.
+/// Returns Unicode's property Uppercase: category Lu or Other_Uppercase.
 bool isUppercase(uint32_t codePoint) {
   constexpr Span kOther[] = {{0x2160, 0x216F},
                              {0x24B6, 0x24CF},
@@ -87,8 +87,9 @@ uint32_t simpleUpper(uint32_t codePoint) {
       utf8proc_toupper(static_cast<utf8proc_int32_t>(codePoint)));
 }
 
-/// Returns the full case folding of a character. It has several characters
-/// exactly if the full upper case of a character that is not upper case has.
+/// Returns the full case folding of a character. For a character that is not
+/// upper case, the folding has several characters exactly if its full upper
+/// case has several.
 std::vector<uint32_t> foldOf(uint32_t codePoint) {
   utf8proc_int32_t folded[4];
   int boundary = 0;

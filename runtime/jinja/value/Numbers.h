@@ -10,13 +10,14 @@ namespace mtp::jinja {
 /// Returns the double of decimal digits with an optional point and exponent.
 double parseFloat(std::string_view digits);
 
-/// Jinja's filter `int`. Returns `otherwise` if the value is not a number.
+/// Evaluates Jinja's filter `int`. Returns `otherwise` if the value is not a
+/// number.
 Result<Value> toInteger(const Value &value, Value otherwise, int64_t base);
 
-/// Jinja's filter `float`.
+/// Evaluates Jinja's filter `float`.
 Result<Value> toFloat(const Value &value, Value otherwise);
 
-/// Jinja's filter `round`; the method is common, ceil or floor.
+/// Evaluates Jinja's filter `round`; the method is common, ceil or floor.
 Result<Value> roundNumber(const Value &value, int64_t precision,
                           std::string_view method);
 

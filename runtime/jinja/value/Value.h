@@ -98,15 +98,16 @@ public:
   explicit Value(Builtin function) : tag(Kind::Function), number{} {
     number.function = function;
   }
-  /// An integer of more than 64 bits. It prints with its digits, and arithmetic
-  /// uses the nearest double.
+  /// Returns an integer of more than 64 bits. It prints with its digits, and
+  /// arithmetic uses the nearest double.
   static Value wideInteger(std::string digits, double nearest);
   /// Makes a string. `bytes` must be well-formed UTF-8.
   explicit Value(std::string bytes, bool isSafe = false);
   explicit Value(const char *) = delete;
 
-  /// The value of a name, key or attribute that does not exist. Printing and
-  /// testing it is allowed. The error of any other use contains `why`.
+  /// Returns the value of a name, key or attribute that does not exist.
+  /// Printing and testing it is allowed. The error of any other use contains
+  /// `why`.
   static Value undefined(std::string why);
 
   template <typename T>

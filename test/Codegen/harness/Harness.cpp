@@ -35,7 +35,7 @@ using namespace mtp::codegen::test;
 
 static constexpr unsigned char slackPattern = 0xa5;
 
-/// Begin and end of each live buffer.
+/// Returns the begin and end of each live buffer.
 static std::map<const unsigned char *, const unsigned char *> &
 guardedBuffers() {
   static std::map<const unsigned char *, const unsigned char *> buffers;

@@ -97,7 +97,8 @@ mlir::exec::KernelAttrInterface parseKernel(const std::string &kind,
                                             const std::string &config,
                                             mlir::MLIRContext &context);
 
-/// Text of a kernel. Kernels of equal text have equal code on a target.
+/// Returns the text of a kernel. Kernels of equal text have equal code on a
+/// target.
 std::string textOf(const KernelSpec &spec);
 
 /// One kernel, compiled for one target and loaded.

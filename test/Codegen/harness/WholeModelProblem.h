@@ -115,7 +115,7 @@ inline bool isResult(Role role) { return role >= Role::Values; }
 /// record.
 inline bool isRecording() { return std::getenv("MTP_RECORD_KERNELS"); }
 
-/// The simulated GPU.
+/// Returns the simulated GPU.
 TestTarget gpu();
 
 /// Runs the kernels of both machines with each of `params`.

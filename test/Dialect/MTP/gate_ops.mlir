@@ -15,5 +15,7 @@ func.func @gates(%x: tensor<?x256xf32>, %g: tensor<?x8xf32>, %w: tensor<8xbf16>)
   %m = mtp.l2_norm %n groups 4 eps 1.0e-6 : tensor<?x256xf32>
   // CHECK: mtp.decay %{{.*}} rate %{{.*}} bias %{{.*}} : tensor<?x8xf32>, tensor<8xbf16>, tensor<8xbf16>
   %d = mtp.decay %g rate %w bias %w : tensor<?x8xf32>, tensor<8xbf16>, tensor<8xbf16>
+  // CHECK: mtp.decay %{{.*}} rate %{{.*}} bias %{{.*}} linear : tensor<?x8xf32>
+  %e = mtp.decay %g rate %w bias %w linear : tensor<?x8xf32>, tensor<8xbf16>, tensor<8xbf16>
   return %m, %d : tensor<?x256xf32>, tensor<?x8xf32>
 }

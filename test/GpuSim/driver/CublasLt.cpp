@@ -256,7 +256,8 @@ static size_t workspaceOf(const Gemm &gemm, uint64_t chains) {
   return chains > 1 ? (chains - 1) * 4 * gemm.rows : 0;
 }
 
-/// The first choice depends on the number of rows, as in a real library.
+/// Returns algorithms. The first choice depends on the number of rows, as in a
+/// real library.
 MTP_LT_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
     cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,

@@ -65,10 +65,10 @@ struct Condition {
 };
 
 struct Graph {
-  /// In the order of creation; an edge leads to a later node.
+  /// Nodes in the order of creation. An edge leads to a later node.
   std::vector<std::unique_ptr<Node>> nodes;
   std::map<uint64_t, Condition> conditions;
-  /// For the body of a conditional node: the graph that contains the node.
+  /// The graph that contains the conditional node, if this graph is its body.
   Graph *owner = nullptr;
   /// Number of live instances of a graph with conditional nodes: at most one.
   unsigned instances = 0;

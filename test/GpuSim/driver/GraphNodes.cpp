@@ -23,7 +23,8 @@ static bool hasZeroPadding(const CUgraphNodeParams &params, size_t used) {
   return true;
 }
 
-/// A null context means the current one; there is no other.
+/// Returns whether a context is the current one. Null means the current one;
+/// there is no other.
 static bool isCurrent(CUcontext context) {
   CUcontext current = nullptr;
   cuCtxGetCurrent(&current);

@@ -17,7 +17,7 @@ namespace mtp::gpusim {
 
 class KernelRun {
 public:
-  /// Symbol in the image.
+  /// Returns the symbol in the image.
   virtual std::string_view name() const = 0;
   virtual size_t arguments() const = 0;
   /// Returns an argument of 8 bytes.

@@ -8,13 +8,10 @@
 
 using namespace mtp::gpusim;
 
-static constexpr size_t kPage = 4096;
 static constexpr size_t kLarge = 1 << 20, kLargeUnit = 2 << 20,
                         kSmallUnit = 512;
 
-void Allocation::enter(uint64_t run) {
-  if (!fresh || run == 0 || run == lastRun)
-    return;
+void Allocation::beginRun(uint64_t run) {
   lastRun = run;
   written = std::move(*fresh);
   fresh.emplace(bytes);
@@ -95,24 +92,14 @@ void Memory::remove(uintptr_t base) {
   recents = {};
 }
 
-Allocation *Memory::find(uintptr_t address, size_t bytes) {
-  auto holds = [&](const Allocation &allocation) {
-    return (allocation.kind != MemoryKind::Device ||
-            allocation.device == current) &&
-           address >= allocation.base &&
-           address - allocation.base <= allocation.bytes &&
-           bytes <= allocation.bytes - (address - allocation.base);
-  };
-  Allocation *&recent = recents[address / kPage % recents.size()];
-  if (recent && holds(*recent))
-    return recent;
+Allocation *Memory::search(uintptr_t address, size_t bytes) {
   auto next = live.upper_bound(address);
   if (next == live.begin())
     return nullptr;
   Allocation &candidate = std::prev(next)->second;
-  if (!holds(candidate))
+  if (!contains(candidate, address, bytes))
     return nullptr;
-  return recent = &candidate;
+  return recents[address / kPage % kRecents] = &candidate;
 }
 
 bool Memory::overlaps(uintptr_t address, size_t bytes) const {

@@ -32,19 +32,26 @@ struct Allocation {
   size_t mappedBytes;
   /// Device that owns the memory, if it is device memory.
   int device = 0;
-  /// For scratch memory, which is unwritten when a graph's run begins: bytes
-  /// that copies to a graph's inputs have written since the last run that
-  /// touched the memory.
+  /// Bytes of scratch memory that copies to a graph's inputs have written since
+  /// the last run that touched the memory. Scratch memory is unwritten when a
+  /// graph's run begins.
   std::optional<ByteBits> fresh;
   uint64_t lastRun = 0;
 
   bool isWritten(size_t offset, size_t count) const {
     return kind != MemoryKind::Device || written.all(offset, count);
   }
-  /// Must be called before each access. `run` is the number of the running
-  /// graph's run, or 0 outside of graphs.
-  void enter(uint64_t run);
+  /// Begins an access, and must be called before each one. The first access in
+  /// a graph's run makes scratch memory unwritten. `run` is the number of the
+  /// running graph's run, or 0 outside of graphs.
+  void enter(uint64_t run) {
+    if (fresh && run != 0 && run != lastRun)
+      beginRun(run);
+  }
   void noteWrite(size_t offset, size_t count, uint64_t run);
+
+private:
+  void beginRun(uint64_t run);
 };
 
 /// All ranges that a kernel may touch. A freed address is never reused. Its
@@ -65,7 +72,11 @@ public:
 
   /// Returns the allocation that contains the whole range, or null. Memory of
   /// another device is not found.
-  Allocation *find(uintptr_t address, size_t bytes);
+  Allocation *find(uintptr_t address, size_t bytes) {
+    Allocation *recent = recents[address / kPage % kRecents];
+    return recent && contains(*recent, address, bytes) ? recent
+                                                       : search(address, bytes);
+  }
   /// Returns true if a byte of the range is in an allocation.
   bool overlaps(uintptr_t address, size_t bytes) const;
   /// Describes the place of an address, for a message.
@@ -89,12 +100,23 @@ public:
   }
 
 private:
+  static constexpr uintptr_t kPage = 4096, kRecents = 64;
+
   size_t &used() { return usedBytes[size_t(current)]; }
+  bool contains(const Allocation &allocation, uintptr_t address,
+                size_t bytes) const {
+    return (allocation.kind != MemoryKind::Device ||
+            allocation.device == current) &&
+           address >= allocation.base &&
+           address - allocation.base <= allocation.bytes &&
+           bytes <= allocation.bytes - (address - allocation.base);
+  }
+  Allocation *search(uintptr_t address, size_t bytes);
 
   std::map<uintptr_t, Allocation> live;
   std::map<uintptr_t, size_t> freed;
   /// Allocations that were found recently, by a page of their addresses.
-  std::array<Allocation *, 64> recents = {};
+  std::array<Allocation *, kRecents> recents = {};
   size_t capacity = size_t(16) << 30;
   int current = 0;
   std::array<size_t, kMostDevices> usedBytes = {};

@@ -58,9 +58,9 @@ public:
   Stacks stacks;
   Injected injected;
   /// Returns true if the current launch must fault.
-  bool takesFault() { return injected.fault >= 0 && injected.fault-- == 0; }
+  bool takesFault() { return takesLast(injected.fault); }
   /// Returns true if the current call must find no memory.
-  bool takesMemory() { return injected.full >= 0 && injected.full-- == 0; }
+  bool takesMemory() { return takesLast(injected.full); }
   /// Sets an injected value by its name ("driver", "chip", "devices", "fault",
   /// "full", "turns", "pinned", "memory"). Returns false if the name is
   /// unknown.
@@ -83,6 +83,14 @@ public:
   void revive() { isLost = {}; }
 
 private:
+  /// Counts a call down. Returns true if none was left; a negative count stays.
+  static bool takesLast(int64_t &count) {
+    if (count < 0)
+      return false;
+    --count;
+    return count < 0;
+  }
+
   std::array<bool, kMostDevices> isLost = {};
   uint64_t seedValue = 0, state = 1, runCount = 0;
   uint32_t stampCount = 0;

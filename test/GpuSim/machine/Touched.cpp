@@ -14,14 +14,6 @@ TouchedSet::Bytes &TouchedSet::bytesOf(uintptr_t base, size_t count) {
   return found->second;
 }
 
-void TouchedSet::add(const Allocation &allocation, size_t offset,
-                     size_t bytes) {
-  Recent &recent = recents[allocation.base / kPage % recents.size()];
-  if (!recent.bytes || recent.base != allocation.base)
-    recent = {allocation.base, &bytesOf(allocation.base, allocation.bytes)};
-  recent.bytes->bits.set(offset, bytes);
-}
-
 void TouchedSet::merge(const TouchedSet &other) {
   for (const auto &[base, bytes] : other.sets)
     bytesOf(base, bytes.count).bits.unite(bytes.bits);

@@ -13,7 +13,12 @@ namespace mtp::gpusim {
 /// Bytes of global memory by the allocation that contains them.
 class TouchedSet {
 public:
-  void add(const Allocation &allocation, size_t offset, size_t bytes);
+  void add(const Allocation &allocation, size_t offset, size_t bytes) {
+    Recent &recent = recents[allocation.base / kPage % recents.size()];
+    if (!recent.bytes || recent.base != allocation.base)
+      recent = {allocation.base, &bytesOf(allocation.base, allocation.bytes)};
+    recent.bytes->bits.set(offset, bytes);
+  }
   void merge(const TouchedSet &other);
   bool empty() const { return sets.empty(); }
   /// Returns true if the set has one of the bytes from `address` on. A range is

@@ -23,7 +23,8 @@ private:
   std::string code;
 };
 
-/// Digest of the library with this backend (tools/cmake/Fingerprint.cmake).
+/// Returns the digest of the library with this backend
+/// (tools/cmake/Fingerprint.cmake).
 std::string_view simBackendCode();
 
 } // namespace mtp::gpusim

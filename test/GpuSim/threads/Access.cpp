@@ -61,8 +61,9 @@ static bool isOnStack(uintptr_t address) {
                      race.earlier + " by " + by + " with nothing between");
 }
 
-static void checkRace(const Access &access, bool shared, uintptr_t base) {
-  const Race *race = simulator().races.access(
+static void checkRace(Simulator &device, const Access &access, bool shared,
+                      uintptr_t base) {
+  const Race *race = device.races.access(
       access.address, access.bytes, access.flags & (kRead | kWrite | kAtomic),
       running->who(shared));
   if (race) [[unlikely]]
@@ -77,7 +78,8 @@ static void checkRace(const Access &access, bool shared, uintptr_t base) {
                      std::to_string(running->sharedBytes) + " bytes");
 }
 
-/// `where` names the memory, and `byte` is its first byte that nothing wrote.
+/// Faults with the message about an unwritten byte. `where` names the memory,
+/// and `byte` is its first byte that nothing wrote.
 [[noreturn, gnu::noinline]] static void
 faultAtUnwritten(const Access &access, size_t offset, const std::string &where,
                  size_t byte) {
@@ -97,7 +99,7 @@ static void checkShared(const Access &access) {
     if (byte != ByteBits::npos)
       faultAtUnwritten(access, offset, "shared memory", byte);
   }
-  checkRace(access, /*shared=*/true, base);
+  checkRace(simulator(), access, /*shared=*/true, base);
   if (access.writes())
     running->sharedWritten.set(offset, access.bytes);
 }
@@ -132,12 +134,12 @@ static void noteTouched(const Access &access, const Allocation &allocation) {
 }
 
 static void checkGlobal(const Access &access) {
-  Allocation *allocation =
-      simulator().memory.find(access.address, access.bytes);
+  Simulator &device = simulator();
+  Allocation *allocation = device.memory.find(access.address, access.bytes);
   if (!allocation)
     faultOutOfGlobal(access);
   size_t offset = access.address - allocation->base;
-  allocation->enter(simulator().graphRun);
+  allocation->enter(device.graphRun);
   if (access.writes() && allocation->kind == MemoryKind::Constant)
     running->faultHere(access.text() + " to constant memory");
   if (access.reads() && allocation->kind == MemoryKind::Device) {
@@ -147,10 +149,10 @@ static void checkGlobal(const Access &access) {
                        "an allocation of " + std::to_string(allocation->bytes),
                        byte);
   }
-  checkRace(access, /*shared=*/false, allocation->base);
+  checkRace(device, access, /*shared=*/false, allocation->base);
   noteTouched(access, *allocation);
   if (access.writes())
-    allocation->noteWrite(offset, access.bytes, simulator().graphRun);
+    allocation->noteWrite(offset, access.bytes, device.graphRun);
 }
 
 [[noreturn, gnu::noinline]] static void faultMisaligned(const Access &access,

@@ -73,7 +73,7 @@ bool Block::run() {
   Block *outer = running;
   running = this;
   if (Thread *first = nextReady(simulator().random(ready.size()))) {
-    current = first->id;
+    current = first;
     mtp_sim_switch(&mainStack, first->stackPointer);
   }
   running = outer;
@@ -87,7 +87,7 @@ void Block::suspend() {
     return;
   void *to = mainStack;
   if (next) {
-    current = next->id;
+    current = next;
     to = next->stackPointer;
   }
   mtp_sim_switch(&me.stackPointer, to);

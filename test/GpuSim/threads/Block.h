@@ -75,7 +75,7 @@ public:
   const std::string &fault() const { return faultText; }
 
   // Functions that a running thread calls.
-  Thread &self() { return threads[current]; }
+  Thread &self() { return *current; }
   Thread *lane(unsigned warp, unsigned lane);
   /// Suspends the thread. Returns when it is ready again.
   void suspend();
@@ -102,11 +102,12 @@ private:
   void finishThread();
 
   std::vector<Thread> threads;
-  /// A mask of lanes for each warp.
+  /// Mask of the ready lanes of each warp.
   std::vector<uint32_t> ready;
   std::vector<Warp> warps;
   uint32_t epoch = 1, stamp;
-  unsigned live, arrived = 0, current = 0;
+  Thread *current = nullptr;
+  unsigned live, arrived = 0;
   void *mainStack = nullptr;
   std::string faultText;
 };

@@ -42,7 +42,8 @@ static void loadMatrices(const Lanes &lanes) {
     }
 }
 
-/// If a lane's own address is wrong, the message names that lane.
+/// Loads matrices for the lanes of a warp. If a lane's own address is wrong,
+/// the message names that lane.
 template <int count, bool transposed>
 static void load(const char *name, void *result, const void *arguments) {
   if (running->self().id % 32 < 8 * count) {

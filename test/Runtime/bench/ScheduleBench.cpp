@@ -38,7 +38,8 @@ using namespace mtp::test;
 
 static constexpr int kTurns = 4;
 
-/// The process's CPU time has no meaning for several threads.
+/// Clock of the benchmark. The process's CPU time has no meaning for several
+/// threads.
 static clockid_t benchClock = CLOCK_PROCESS_CPUTIME_ID;
 
 static double benchSeconds() { return secondsOf(benchClock); }

@@ -112,7 +112,7 @@ public:
   uint64_t promptTokens() const { return computed; }
   uint64_t preemptions() const { return scheduler.preemptions(); }
   uint64_t freePages() const { return pages.available; }
-  /// A number from `least` to `most`.
+  /// Returns a number from `least` to `most`.
   uint32_t pick(uint32_t least, uint32_t most) {
     return std::uniform_int_distribution<uint32_t>(least, most)(random);
   }

@@ -19,7 +19,7 @@ namespace mtp::test {
 /// object API. A test may spoil them before it calls finish().
 class ArtifactBuilder {
 public:
-  /// How a GPU starts a kernel.
+  /// Launch parameters of a kernel on a GPU.
   struct Launch {
     uint32_t threads = 32, sharedBytes = 0;
     bool takesActive = false;
@@ -183,7 +183,7 @@ public:
   /// Names and sources of chat templates, and their tokens. Without templates
   /// there is no chat.
   std::vector<std::pair<std::string, std::string>> chatTemplates, chatTokens;
-  /// How rounds draft and accept; empty: absent.
+  /// Drafting method and accept rule; empty: absent.
   std::optional<std::string> method, rule;
   bool isLossy = false;
 };

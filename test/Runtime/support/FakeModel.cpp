@@ -90,7 +90,7 @@ public:
     return picks;
   }
   /// Returns the state of drafts. If the host sees drafts, the state has only
-  /// the batch's.
+  /// the drafts of the batch.
   Binding draftsOf(uint32_t batch) const {
     Binding all = state("drafts");
     if (o.showsDrafts)

@@ -17,22 +17,22 @@ struct FakeOptions {
   /// Chunk sizes; the first is the envelope's chunk.
   std::vector<uint32_t> chunks = {8, 3};
   std::vector<int32_t> eos;
-  /// A slot may draft less than its round.
+  /// True if a slot may draft less than its round.
   bool hasLimit = false;
-  /// Rounds with drafts may stop after drafting, and requests have an input of
-  /// three numbers that no kernel reads.
+  /// True if rounds with drafts may stop after drafting, and requests have an
+  /// input of three numbers that no kernel reads.
   bool showsDrafts = false;
-  /// The programs have four more states, one of each kind. A sequence fails if
-  /// one of them has a wrong value at the end of its prefill.
+  /// True if the programs have four more states, one of each kind. A sequence
+  /// fails if one of them has a wrong value at the end of its prefill.
   bool hasAudit = false;
   /// Upkeep of the state of two rows, and whether there is a state that nothing
   /// rebuilds.
   uint32_t pairRows = 2;
   bool hasFold = false;
   schema::Rebuild foldRebuild = schema::Rebuild::Never;
-  /// One program of each k for batches up to 2 and one for larger batches, and
-  /// prefills of 1 row to the chunk. Otherwise one program for each batch and
-  /// chunk.
+  /// True: one program of each k for batches up to 2 and one for larger
+  /// batches, and prefills of 1 row to the chunk. False: one program for each
+  /// batch and chunk.
   bool hasRanges = false;
   /// With ranges: the numbers of sequences of a chunk.
   std::vector<uint32_t> sequences = {1};

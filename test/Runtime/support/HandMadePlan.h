@@ -19,7 +19,7 @@ struct PlanShapes {
   uint32_t promptRows = 32;
 };
 
-/// A plan for planners: its programs have shapes and nothing else.
+/// Returns a plan for planners: its programs have shapes and nothing else.
 inline Plan handMadePlan(const PlanShapes &shapes = {}) {
   Plan plan;
   auto add = [&](schema::ProgramKind kind, uint32_t most) -> Program & {

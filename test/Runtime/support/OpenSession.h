@@ -9,7 +9,7 @@
 
 namespace mtp::test {
 
-/// Opens a session with parts of the test's.
+/// Opens a session with parts that the test supplies.
 inline std::unique_ptr<Session> openSession(std::shared_ptr<const Model> model,
                                             const SessionOptions &options,
                                             SessionSetup setup) {

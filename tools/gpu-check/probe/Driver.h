@@ -78,8 +78,8 @@ extern Driver cu;
 /// Returns the driver's name of an error.
 const char *nameOf(CUresult result);
 
-/// Ends the process if a call failed. Such a part is one line in the results,
-/// and other parts are other processes.
+/// Ends the process if a call failed. Each part of the check is a process, so a
+/// failed part is one line in the results.
 void check(CUresult result, const char *what, const char *file, int line);
 
 #define CHECK(call) ::mtp::gpu_check::check((call), #call, __FILE__, __LINE__)

@@ -16,7 +16,7 @@ static float bitsToFloat(uint32_t bits) {
   return value;
 }
 
-/// The exp of compiler/Codegen/Rows/MathApprox.cpp.
+/// Computes the exp of compiler/Codegen/Rows/MathApprox.cpp.
 static float hostExp(float x) {
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;

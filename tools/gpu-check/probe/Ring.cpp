@@ -20,7 +20,8 @@ constexpr unsigned kBlocks = 132;
 
 struct Seen {
   uint64_t rounds = 0;
-  /// Entries of an earlier round, and of a later one: the host was slow.
+  /// Number of entries that belonged to an earlier round, and number of entries
+  /// that belonged to a later one because the host was slow.
   uint64_t stale = 0, overrun = 0;
   double seconds = 0;
 };

@@ -121,7 +121,7 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
   return rate;
 }
 
-/// Less is copied if there is less memory.
+/// Limit on the bytes to copy. Less is copied if there is less memory.
 static constexpr uint64_t kMostCopy = uint64_t(4) << 30;
 static constexpr uint64_t kLeastCopy = uint64_t(1) << 20;
 

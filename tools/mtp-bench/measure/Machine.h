@@ -25,7 +25,7 @@ public:
   /// both directions. Its arithmetic rate is not measured.
   static std::unique_ptr<Machine> create(std::unique_ptr<Device> gpu);
 
-  /// Zero for a GPU.
+  /// Returns the number of threads; zero for a GPU.
   uint32_t threads() const { return pool ? pool->size() : 0; }
   /// Returns the number of bytes read, more than any cache holds.
   uint64_t bufferBytes() const { return gpu ? copyBytes : buffer.size(); }

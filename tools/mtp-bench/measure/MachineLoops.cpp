@@ -38,7 +38,7 @@ static uint64_t readWords(const uint8_t *data, size_t bytes) {
 
 static constexpr int kSums = 16;
 
-/// Runs on any processor, as the compiler vectorizes it.
+/// Multiplies and adds on any processor, as the compiler vectorizes the loop.
 static void addPlain(int64_t steps, float *result) {
   float sums[kSums] = {}, a = result[0], b = result[1];
   for (int64_t i = 0; i < steps; ++i)
@@ -102,7 +102,8 @@ __attribute__((target("avx512f"))) static void addAvx512(int64_t steps,
     result[0] += _mm512_cvtss_f32(sum);
 }
 
-/// Twelve sums and the two factors fill all but two of the sixteen registers.
+/// Multiplies and adds with AVX2. Twelve sums and the two factors fill all but
+/// two of the sixteen registers.
 __attribute__((target("avx2,fma"))) static void addAvx2(int64_t steps,
                                                         float *result) {
   __m256 a = _mm256_set1_ps(result[0]), b = _mm256_set1_ps(result[1]);

@@ -20,7 +20,8 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Seconds per rate of the machine, before and after all else.
+/// Seconds for each rate of the machine that is measured before and after all
+/// other measurements.
 static constexpr double kMachineSeconds = 0.25;
 
 /// Row counts at which a plain step is measured if the envelope has them.

@@ -30,7 +30,8 @@ Status measurePoints(ProgramRunner &runner, const Options &options,
 bool needsAnotherRun(const Options &options, const std::vector<double> &seconds,
                      const std::vector<double> &before);
 
-/// Adds runs to the fastest of earlier turns, of which kAgreeing are kept.
+/// Merges `runs` into `fastest`, the fastest runs of earlier turns, and keeps
+/// kAgreeing of them.
 void keepFastest(std::vector<double> &fastest, const std::vector<double> &runs);
 
 /// With --progress, writes the result of a turn as a line to stderr.

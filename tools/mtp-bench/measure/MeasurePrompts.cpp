@@ -73,11 +73,11 @@ Status bench::measurePrefills(ProgramRunner &runner, const Options &options,
 }
 
 namespace {
-/// One number of drafts on the user's prompt.
+/// Measurement of one number of drafts on the user's prompt.
 struct PromptRun {
   uint32_t k = 0;
   uint32_t batch = 1;
-  /// The median round of each turn.
+  /// Seconds of the median round of each turn.
   std::vector<double> seconds;
   uint64_t slotRounds = 0, tokens = 0;
   double allSeconds = 0;

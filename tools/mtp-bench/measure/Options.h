@@ -22,7 +22,7 @@ struct Options {
   std::vector<uint32_t> batches;
   std::vector<uint32_t> contexts;
   std::vector<uint32_t> prefills;
-  /// The number of the slot's tokens before them.
+  /// Number of tokens that the slot has before a measured prefill.
   uint32_t prefillBehind = 0;
   std::vector<uint32_t> ks;
 
@@ -44,11 +44,12 @@ struct Options {
   /// never.
   uint32_t period = 0;
   uint64_t seed = 1;
-  /// For all slots; zero: greedy, without logits.
+  /// Sampling temperature of all slots; zero: greedy, without logits.
   float temperature = 0;
   LoadOptions load;
-  /// Threads, pinning, kernels of prefills, and rounds per launch, of which a
-  /// time is that of one round. Measurements set the other options.
+  /// Session options: threads, pinning, kernels of prefills, and rounds per
+  /// launch (a reported time is the time of one round). Measurements set the
+  /// other options.
   SessionOptions session = {.roundsPerLaunch = 1};
 
   /// Write the result of each turn to stderr at once.

@@ -19,9 +19,11 @@ struct CommandResult {
   std::string kind;
   std::string symbol;
   Work work;
-  /// From the release of the command before to the release of this one.
+  /// Seconds from the release of the previous command to the release of this
+  /// one.
   double wall = 0;
-  /// Means over the workers: running the kernel, waiting for the others.
+  /// Mean seconds of the workers: running the kernel, and waiting for other
+  /// workers.
   double busy = 0;
   double wait = 0;
 };
@@ -32,19 +34,19 @@ struct Point {
   uint32_t k = 0;
   uint32_t context = 0;
   uint32_t program = 0;
-  /// Rows per slot; 0: a chain's.
+  /// Rows per slot in a round with a tree; 0: a chain, which has k + 1 rows.
   uint32_t nodes = 0;
   uint32_t rows() const { return batch * (nodes ? nodes : k + 1); }
 
   /// Active rows in the last round, which may be fewer than the round has.
   double activeRows = 0;
-  /// In all turns, without the timed ones.
+  /// Number of rounds run in all turns, without timed runs.
   uint64_t rounds = 0;
   /// The fastest runs of all turns, and whether they agree.
   std::vector<double> fastest;
   bool isSettled() const { return hasComeAgain(fastest); }
-  /// The estimate of each turn: whole runs, and the target's part of timed
-  /// runs.
+  /// Estimated seconds of a run, one estimate per turn. `targetSeconds` is the
+  /// target's part, from timed runs.
   std::vector<double> seconds;
   std::vector<double> targetSeconds;
   std::vector<CommandResult> commands;
@@ -83,11 +85,11 @@ bool isTargetPhase(std::string_view phase);
 struct PrefillResult {
   uint32_t tokens = 0;
   bool modules = false;
-  /// In all turns.
+  /// Number of runs in all turns.
   uint64_t rounds = 0;
   /// The fastest runs of all turns.
   std::vector<double> fastest;
-  /// The estimate of each turn.
+  /// Estimated seconds, one estimate per turn.
   std::vector<double> seconds;
 };
 
@@ -100,13 +102,14 @@ struct SpeculativeResult {
   /// differed.
   double seconds = 0;
   Summary spread;
-  /// The time of a round divided by that of a plain step.
+  /// The time of a round divided by the time of a plain step.
   double ratio = 0;
-  /// The ratio if both take no longer than their limit; NaN with --ids.
+  /// The ratio if the round and the plain step take no longer than their
+  /// limits; NaN with --ids.
   double limitRatio = 0;
   /// Tokens per round and slot; NaN if acceptance was not given.
   double acceptanceLength = 0;
-  /// Per position, with --ids.
+  /// Acceptance of the draft at each position, with --ids.
   std::vector<double> accepted;
   double tokensPerSecond = 0;
   double speedup = 0;
@@ -117,9 +120,9 @@ struct SessionResult {
   uint32_t batch = 1;
   uint32_t k = 0;
   bool isAutomatic = false;
-  /// Per turn.
+  /// Tokens per second in each turn.
   std::vector<double> tokensPerSecond;
-  /// By k, in all turns.
+  /// Number of rounds of each k, in all turns together.
   std::vector<uint64_t> rounds;
 };
 
@@ -132,7 +135,7 @@ struct Results {
   uint32_t processors = 0;
   /// The date of the measurement, for example "2026-11-23".
   std::string date;
-  /// Zero for a GPU.
+  /// Number of threads; zero for a GPU.
   uint32_t threads = 0;
   bool pinned = false;
   uint64_t fileWeightBytes = 0;

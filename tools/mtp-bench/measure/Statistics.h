@@ -46,7 +46,8 @@ Summary summarize(const std::vector<double> &values);
 
 /// Returns the time of a divided by the time of b; both have one value per
 /// turn. With medians, values of one turn are compared, so that a slow minute
-/// has no effect. The fastest values were not slowed.
+/// has no effect. The fastest values are compared directly, because nothing
+/// slowed them.
 double ratioOf(const std::vector<double> &a, const std::vector<double> &b,
                Estimate estimate);
 

@@ -126,8 +126,8 @@ struct Shape {
                          format.empty() ? configText(config, "dtype") : format)
                          .value_or(WeightElements::F32));
   }
-  /// Returns whether it multiplies rows by a weight that is a matrix, or a
-  /// stack of matrices.
+  /// Returns whether the kernel multiplies rows by a weight that is a matrix,
+  /// or a stack of matrices.
   bool isProduct() const { return inputs > 0 && outputs > 0; }
   bool isChoice() const { return isProduct() && experts > 0 && chosen > 0; }
   bool isAttention() const { return queryHeads > 0 && keyWidth > 0; }
@@ -194,8 +194,8 @@ bool bench::hasExperts(const Plan &plan, const Program &program) {
   });
 }
 
-/// Returns the kind of a sampler without the prefix that only the runtime's
-/// have.
+/// Returns the kind of a sampler without the prefix of the runtime's own
+/// samplers.
 static std::string_view withoutPrefix(std::string_view kind) {
   constexpr std::string_view kPrefix = "mtp.";
   return kind.starts_with(kPrefix) ? kind.substr(kPrefix.size()) : kind;

@@ -21,7 +21,8 @@ class Trace {
 public:
   /// Names the process or a thread of the events.
   void name(const char *what, const uint32_t *worker, const std::string &name);
-  /// Adds an event of a command, whose kernel is named unless it is empty.
+  /// Adds an event of a command, with the name of its kernel unless that name
+  /// is empty.
   void add(const std::string &name, const std::string &category,
            uint32_t worker, uint64_t begin, uint64_t end, size_t command,
            const std::string &kernel);

@@ -12,7 +12,7 @@ namespace mtp::bench {
 
 /// The record of a request; times are in seconds from the load's start.
 struct RequestRecord {
-  /// In an open loop the arrival time, in a closed one the time of sending.
+  /// The arrival time in an open loop, the time of sending in a closed loop.
   double due = 0;
   /// The times of the first and the last event with a part of the answer.
   double first = 0;
@@ -22,7 +22,7 @@ struct RequestRecord {
   uint64_t promptTokens = 0;
   uint64_t outputTokens = 0;
   uint64_t cachedTokens = 0;
-  /// The reason why it was not answered completely; empty if it was.
+  /// The reason why the request was not answered completely; empty if it was.
   std::string error;
 };
 

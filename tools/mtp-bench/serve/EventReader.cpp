@@ -8,7 +8,7 @@ using namespace mtp;
 using namespace mtp::bench;
 using simdjson::dom::element;
 
-/// The limit against a server that never ends an event.
+/// Limit on the bytes of an event, against a server that never ends one.
 static constexpr size_t kMostEvent = 16 << 20;
 
 struct EventReader::Parser {

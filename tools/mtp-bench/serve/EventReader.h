@@ -15,11 +15,11 @@ namespace mtp::bench {
 
 /// The measured contents of an event of a streamed completion or chat.
 struct StreamEvent {
-  /// True if it has a part of the answer: text or ids.
+  /// True if the event has a part of the answer: text or ids.
   bool hasOutput = false;
   /// The number of ids in it; zero from a server that sends only text.
   uint64_t ids = 0;
-  /// Set if it has usage.
+  /// Token counts. The optional ones are set if the event has usage.
   std::optional<uint64_t> promptTokens;
   std::optional<uint64_t> outputTokens;
   uint64_t cachedTokens = 0;

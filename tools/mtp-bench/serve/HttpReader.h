@@ -23,7 +23,7 @@ public:
 
   bool hasBegun() const { return begun; }
   bool isComplete() const { return state == State::Complete; }
-  /// Zero before the status has arrived.
+  /// Returns the status; zero before it has arrived.
   int status() const { return code; }
   /// Returns whether the connection can take another request once this reply is
   /// complete.

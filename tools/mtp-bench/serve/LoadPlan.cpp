@@ -14,7 +14,7 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Smaller ids are often special tokens.
+/// Smallest id in a random prompt. Smaller ids are often special tokens.
 static constexpr uint32_t kFirstId = 3;
 
 /// The purpose of a draw; each has its own random numbers.

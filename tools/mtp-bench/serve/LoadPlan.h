@@ -64,7 +64,7 @@ public:
   /// Returns the arrival time of request `number` in an open loop, in seconds
   /// from the start. Arrivals are a Poisson process of the rate.
   double arrival(uint32_t number);
-  /// Returns its body, for /v1/completions.
+  /// Returns the body of request `number`, for /v1/completions.
   std::string body(uint32_t number) const;
 
 private:

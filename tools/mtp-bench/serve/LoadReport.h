@@ -28,14 +28,14 @@ struct LoadSummary {
   uint64_t outputTokens = 0;
   double tokensPerSecond = 0;
   double requestsPerSecond = 0;
-  /// From a request's due time to the first part of its answer.
+  /// Time from a request's due time to the first part of its answer.
   Spread firstToken;
-  /// Between parts, as a reader experiences it.
+  /// Times between the parts of an answer, as a reader experiences them.
   Spread between;
   /// For each request, the time from its first part to its last, divided by the
   /// tokens between.
   Spread perToken;
-  /// From a request's due time to the last part.
+  /// Time from a request's due time to the last part of its answer.
   Spread whole;
   /// The load generator's share of one processor.
   double generatorShare = 0;

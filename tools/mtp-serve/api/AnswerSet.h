@@ -21,8 +21,8 @@ public:
 
   struct Answer {
     Choice choice;
-    /// Whether its first event, with the role or the prompt, and its last were
-    /// taken.
+    /// Whether the answer's first event (with the role or the prompt) was
+    /// taken, and whether its last event was taken.
     bool hasBegun = false;
     bool isClosed = false;
     /// Whether the engine has accepted its sequence.

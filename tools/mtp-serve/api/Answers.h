@@ -51,7 +51,7 @@ struct Usage {
   uint64_t cachedTokens = 0;
   uint64_t outputTokens = 0;
   uint64_t rounds = 0;
-  /// By position in the round.
+  /// Numbers of drafts and of accepted drafts, by position in the round.
   std::vector<uint64_t> drafted, accepted;
 
   /// Adds the round counters of a sequence.

@@ -25,8 +25,8 @@ struct ChoiceOptions {
   std::vector<std::string> stops;
   /// The number of first tokens whose text is not searched for stop strings.
   uint32_t minTokens = 0;
-  /// For an answer in a conversation: how reasoning is marked, and the text of
-  /// the prompt, which may have begun it.
+  /// How an answer in a conversation marks reasoning. `prompt` is the text of
+  /// the prompt, in which the reasoning may already begin.
   ReasoningFormat reasoning = ReasoningFormat::None;
   std::string_view prompt;
 };
@@ -103,8 +103,8 @@ private:
   Status takeSpecial(int32_t token, bool isSearched);
 
   std::optional<StreamDecoder> decoder;
-  /// For the answer and for the reasoning. Both come after the splitter, since
-  /// marks and headers are no text.
+  /// Stop strings for the answer and for the reasoning. Both run after the
+  /// splitter, since marks and headers are no text.
   StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;

@@ -29,7 +29,7 @@ struct GenerationRequest {
   static constexpr uint32_t kMaxChoices = 256;
   static constexpr size_t kMaxStops = 16, kMaxStopBytes = 1024;
 
-  /// Empty: not given.
+  /// The name of the model in the request; empty: not given.
   std::string model;
   std::vector<PromptSource> prompts;
   /// A conversation instead of prompts, as JSON for the chat template.
@@ -43,7 +43,8 @@ struct GenerationRequest {
   /// False: each answer gets another seed.
   bool hasSeed = false;
   std::optional<uint32_t> maxTokens;
-  /// The field that it comes from: 'max_completion_tokens' if both are given.
+  /// The field that gave the limit on tokens: 'max_completion_tokens' if both
+  /// are given.
   std::string maxTokensField = "max_tokens";
   std::vector<std::string> stops;
   std::vector<int32_t> stopTokens;

@@ -14,11 +14,11 @@ namespace mtp::serve {
 /// The parts of a request that routes use, independent of any HTTP library.
 struct HttpRequest {
   std::string method;
-  /// Decoded, without the query after '?'.
+  /// Decoded path, without the query after '?'.
   std::string path;
   std::string contentType;
   std::string authorization;
-  /// The number of its key, from 1 on; zero: none is needed.
+  /// The number of the request's key, from 1 on; zero: no key is needed.
   uint64_t client = 0;
   /// The request's name in answers and logs.
   std::string id;

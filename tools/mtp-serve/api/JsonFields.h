@@ -32,8 +32,8 @@ private:
 /// Describes a value for a message: "1.5", "a string", "an array".
 std::string describe(const JsonElement &element);
 
-/// Returns whether it is a whole number in range: 8 and 8.0 are one number in
-/// JSON.
+/// Returns whether `element` is a whole number in range: 8 and 8.0 are one
+/// number in JSON.
 bool getWhole(const JsonElement &element, int64_t &value);
 bool getWhole(const JsonElement &element, uint64_t &value);
 

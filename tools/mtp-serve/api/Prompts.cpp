@@ -12,7 +12,8 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// Levels of a conversation, whose fields were parsed with the usual limit.
+/// Limit on the levels of a conversation. It exceeds the usual limit, with
+/// which the fields of the conversation were parsed.
 static constexpr size_t kMostDepth = 150;
 
 /// OpenAI's default for completions.
@@ -92,10 +93,10 @@ static MaybeError prepare(const GenerationRequest &request,
   return checkLength(request, facts, prompt.ids.size());
 }
 
-/// Returns the index of the message at which a template fails: without it and
-/// later messages there is a prompt, with it there is none. Returns nothing if
-/// no such message is found, for example if the template fails at any single
-/// first message.
+/// Returns the index of the first message with which the template fails: the
+/// messages before it make a prompt, the messages up to it do not. Returns
+/// nothing if no such message is found, for example if the template fails at
+/// any single first message.
 static std::optional<size_t> failingMessage(const ModelFacts &facts,
                                             const std::string &conversation) {
   JsonTree parsed;

@@ -187,8 +187,8 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
   numbers.taken(event, reason, now);
 }
 
-/// Restarts what it can. Events of the failed sequences in the report are
-/// dropped.
+/// Restarts the generations that can restart. Drops the events of failed
+/// sequences in the report.
 std::set<Handle> Dispatcher::retry(const EngineReport &report) {
   auto makes = std::exchange(fallback.make, {});
   std::vector<std::shared_ptr<Generation>> again;

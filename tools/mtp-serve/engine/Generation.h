@@ -55,9 +55,10 @@ public:
   /// Returns the requests to submit, in order of handles. `seed` is used if the
   /// request has none, and is equal for each call.
   std::vector<Request> sequences(uint64_t seed) const;
-  /// Returns whether no output was taken yet, so that it may restart.
+  /// Returns whether no output was taken yet, so that the generation may
+  /// restart.
   bool canRestart() const;
-  /// Resets it to the state after begin().
+  /// Resets the generation to the state after begin().
   void restart();
   Handle firstHandle() const { return first; }
   size_t size() const { return request.promptCount() * request.n; }
@@ -69,7 +70,7 @@ public:
   void setListener(std::function<void()> call) { listener = std::move(call); }
   /// Ends all sequences: the client is gone, or the server ends.
   void abort();
-  /// Stops calling the engine, which is gone.
+  /// Stops calling the engine; for use when the engine is gone.
   void abandon() {
     controls.cancel = controls.pause = controls.resume = [](Handle) {};
   }

@@ -17,8 +17,8 @@ static constexpr std::string_view kOneModel = "/v1/models/";
 struct Routes::Route {
   std::string_view method, path;
   RouteAnswer (Routes::*answer)(HttpRequest &request);
-  /// Needs no key: for monitoring, and for the page in which a user enters a
-  /// key.
+  /// True if the route needs no key: for monitoring, and for the page in which
+  /// a user enters a key.
   bool isOpen = false;
 };
 

@@ -24,7 +24,7 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// Seconds for the replies that report a failure to leave.
+/// Seconds within which the replies that report a failure must be sent.
 static constexpr uint32_t kFailureSeconds = 5;
 
 struct Server::Impl {

@@ -19,7 +19,7 @@ public:
   using Clock = std::chrono::steady_clock;
 
   WriteTimeout(Socket &socket, Clock::duration patience);
-  /// The socket may be destroyed afterwards.
+  /// Ends the watch. The socket may be destroyed afterwards.
   ~WriteTimeout();
 
   /// Mark the begin and the end of a write, during which the socket is watched.

@@ -122,11 +122,12 @@ struct AttentionLayout {
   int64_t valuePointers() const { return keys() + units() * block() * 4; }
   int64_t copies() const { return valuePointers() + block() * 8; }
   int64_t copyBytes() const { return llvm::alignTo(dv * bytes, 64); }
-  /// Value of a position that a row does not see.
+  /// Returns the value of a position that a row does not see.
   int64_t zeros() const {
     return copies() + (copiesValues ? block() * copyBytes() : 0);
   }
-  /// First position that each row sees, and the end of the positions it sees.
+  /// Return the first position that each row sees, and the end of the positions
+  /// it sees.
   int64_t begins() const { return zeros() + llvm::alignTo(dv * bytes, 64); }
   int64_t ends() const { return begins() + division.rowsPerTask * 8; }
   /// States, one for each row and tile.

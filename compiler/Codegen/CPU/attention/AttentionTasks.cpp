@@ -117,8 +117,8 @@ public:
   }
 
 private:
-  /// Emits the group as the largest tile from `index` on that it fills, else as
-  /// tiles of one task each.
+  /// Emits the group as one tile of the first layout from `index` on that it
+  /// fills exactly. The last layout has one tile per task.
   void emitTile(const TaskGroup &group, Value tasksPerTile, size_t index) {
     auto take = [&](Value tiles) {
       runs[index].emit(group.firstRow, group.endRow, group.head, tiles,

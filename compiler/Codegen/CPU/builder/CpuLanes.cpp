@@ -187,7 +187,7 @@ Values CpuBuilder::transpose(ValueRange rows) {
       for (int64_t i = 0; i < 2; i += count)
         for (int64_t from : {int64_t(0), width})
           for (int64_t j = 0; j < count; ++j)
-            lanes.push_back(from + block + 2 * upper + i + j);
+            lanes.push_back(from + block + (upper ? 2 : 0) + i + j);
     return shuffle(a, b, lanes);
   };
   SmallVector<Values> columns(4);
@@ -195,8 +195,9 @@ Values CpuBuilder::transpose(ValueRange rows) {
     for (bool upper : {false, true}) {
       Value ab = unpack(rows[row], rows[row + 1], 1, upper);
       Value cd = unpack(rows[row + 2], rows[row + 3], 1, upper);
-      columns[2 * upper].push_back(unpack(ab, cd, 2, false));
-      columns[2 * upper + 1].push_back(unpack(ab, cd, 2, true));
+      size_t column = upper ? 2 : 0;
+      columns[column].push_back(unpack(ab, cd, 2, false));
+      columns[column + 1].push_back(unpack(ab, cd, 2, true));
     }
   Values result(width);
   for (auto [j, vectors] : llvm::enumerate(columns))

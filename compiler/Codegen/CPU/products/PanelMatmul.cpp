@@ -62,7 +62,7 @@ private:
                     Value to);
   Value loadUnits(Value from, Value inverse, Value first, Value mask,
                   Value maskHigh);
-  Values interleave(Values rows);
+  Values interleave(ValueRange rows);
   void multiplyUnit(Values &acc, Value panel, Value block, Value unit,
                     Strip strip);
   Values multiplyPiece(ValueRange sums, Value panel, Prefetch prefetch,
@@ -85,7 +85,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Interleaves vectors so that their lanes alternate, row after row.
-Values PanelMatmul::interleave(Values rows) {
+Values PanelMatmul::interleave(ValueRange rows) {
   // Rows r and r + size / 2 end up next to each other in the first step, so the
   // order is right after the last step.
   int64_t count = kb.lanes();

@@ -27,8 +27,8 @@ using namespace mtp;
 using namespace mlir;
 
 namespace {
-/// Converts the results of the `scf` and `vector` conversions and the rest of a
-/// kernel.
+/// Converts kernels to the LLVM dialect after `scf` and `vector` ops have been
+/// converted.
 class ConvertKernels
     : public PassWrapper<ConvertKernels, OperationPass<ModuleOp>> {
 public:

@@ -79,9 +79,10 @@ static void emitJoined(GpuBuilder &kb, const AttentionShape &shape,
   lanes.close(sums, y);
 }
 
-/// attention: buffers: q, slots, positions, page table, base of the layer's
-/// pages, y. params: M, maxPages. attention_tree: buffers: q, slots, roots,
-/// page table, base of the layer's pages, masks, y. params: M, maxPages.
+/// Emits attention or attention_tree. Buffers of attention: q, slots,
+/// positions, page table, base of the layer's pages, y. Params: M, maxPages.
+/// Buffers of attention_tree: q, slots, roots, page table, base of the layer's
+/// pages, masks, y. Params: M, maxPages.
 template <typename KernelT>
 static void emitAttention(GpuBuilder &kb, KernelT kernel) {
   AttentionShape shape{AttentionParams(kernel)};

@@ -45,7 +45,8 @@ private:
   Value before, behind;
 };
 
-/// attention_combine: buffers: positions, splits, y. params: M.
+/// Returns the launch of attention_combine. Buffers: positions, parts, y.
+/// Params: M.
 GpuLaunch launchJoin(exec::AttentionCombineKernelAttr kernel);
 void emitJoin(GpuBuilder &kb, exec::AttentionCombineKernelAttr kernel);
 mlir::LogicalResult verifyJoin(exec::AttentionCombineKernelAttr kernel,

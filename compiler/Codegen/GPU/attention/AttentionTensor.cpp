@@ -286,8 +286,8 @@ void AttentionTensor::weigh(const AttentionGroup &group, Sums &sums) {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Returns the words of one of the lane's loads, for the four of a step's 16
-/// positions whose weights the lane has.
+/// Returns the words of the lane's load number `load`. They belong to four of
+/// the step's 16 positions: the positions whose weights the lane has.
 Values AttentionTensor::loadStep(const Step &of, int64_t load, int64_t step) {
   Value offset = headOffset(shape.dv, shape.valueOffset());
   int64_t bytes = division.valueStep * 2;

@@ -120,8 +120,8 @@ private:
   /// totals.
   Value queries, scores, weights, places, factors, maxima, totals;
   Value kvHead;
-  /// Lane's index in a fragment: of a query or a column, and of a pair in the
-  /// other dimension.
+  /// Lane's indices in a fragment: `lowQuery` is the index of a query or a
+  /// column, `pair` the index of a pair in the other dimension.
   Value lowQuery, pair;
   /// Ranges that the rows of the lane's queries see.
   std::pair<Value, Value> lowSeen, highSeen;

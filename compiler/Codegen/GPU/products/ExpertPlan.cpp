@@ -12,7 +12,8 @@
 
 using namespace mtp::codegen;
 
-/// Number of threads in a block. One thread makes a plan of more experts.
+/// Number of threads in a block. If there are more experts than threads, a
+/// single thread makes the plan.
 static constexpr int64_t kPlanThreads = 512;
 
 namespace {
@@ -22,7 +23,8 @@ public:
   ExpertPlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel);
 
   void emit();
-  /// Number of threads for experts, and number of stretches of pairs.
+  /// Return the number of threads for experts, and number of stretches of
+  /// pairs.
   static int64_t lanesOf(exec::MoePlanKernelAttr kernel) {
     return llvm::alignTo(kernel.getExperts(), kWarp);
   }
@@ -167,7 +169,7 @@ static GpuLaunch planLaunch(exec::MoePlanKernelAttr kernel) {
           fitsBlock(kernel) ? threads : kRowThreads};
 }
 
-/// buffers: positions, index, expert start, pairs. params: M.
+/// Emits moe_plan. Buffers: positions, index, expert start, pairs. Params: M.
 static void emitMoePlan(GpuBuilder &kb, exec::MoePlanKernelAttr kernel) {
   kb.begin();
   if (!fitsBlock(kernel))

@@ -118,8 +118,8 @@ static void emitTiles(GpuBuilder &kb, const PanelProductSpec &spec,
   });
 }
 
-/// Multiplies the pairs of the block's expert as rows. buffers: x, W, expert
-/// start, pairs, y. params: M.
+/// Multiplies the pairs of the block's expert as rows. Buffers: x, W, expert
+/// start, pairs, y. Params: M.
 template <typename KernelT>
 static void emitExperts(GpuBuilder &kb, KernelT kernel) {
   int64_t yStride = expertColumns(kernel);

@@ -50,8 +50,8 @@ struct FragmentShape {
 
   bool isInteger() const { return format.isQuantized(); }
   IntegerFragments integers() const { return format.fragments(k); }
-  /// Number of inputs of a chunk. The last chunk of integers may have fewer.
-  /// Each 32 inputs are a unit.
+  /// Returns the number of inputs of a chunk. The last chunk of integers may
+  /// have fewer. Each 32 inputs are a unit.
   int64_t chunkInputs() const {
     return isInteger() ? format.group : FragmentOrder::kInputs;
   }

@@ -13,7 +13,8 @@ static constexpr int64_t kScaleBytes = mtp::QuantizedPanel::kScaleBytes;
 // Loading
 //===----------------------------------------------------------------------===//
 
-/// For integers: the scales, then the loads of a lane for a chunk.
+/// Returns the number of a lane's values for a chunk. For integers these are
+/// the scales, then the loads.
 int64_t FragmentWeights::count() const {
   if (!shape.isInteger())
     return 2;
@@ -122,7 +123,7 @@ Values FragmentWeights::unitOf(ValueRange held, int64_t unit) {
   return wide;
 }
 
-/// sum = fma(float(dot) * rowScale, weightScale, sum), as on CPUs.
+/// Computes sum = fma(float(dot) * rowScale, weightScale, sum), as on CPUs.
 Values FragmentWeights::multiplyIntegers(ValueRange held,
                                          llvm::ArrayRef<Values> operands,
                                          ValueRange rowScales,

@@ -78,7 +78,8 @@ static GpuLaunch linearLaunch(exec::LinearKernelAttr kernel) {
   return tileLaunch(ProductParams(kernel), /*isWide=*/false);
 }
 
-/// buffers: x, (norm weight), W, (bias), (residual), y. params: M.
+/// Emits linear. Buffers: x, (norm weight), W, (bias), (residual), y. Params:
+/// M.
 static void emitLinear(GpuBuilder &kb, exec::LinearKernelAttr kernel) {
   ProductParams params(kernel);
   int64_t outputs = kernel.getOutputs();
@@ -121,7 +122,8 @@ static GpuLaunch headLinearLaunch(exec::HeadLinearKernelAttr kernel) {
   return launch;
 }
 
-/// buffers: x, W (heads stacked), [table, positions], y. params: M.
+/// Emits head_linear. Buffers: x, W (heads stacked), [table, positions], y.
+/// Params: M.
 static void emitHeadLinear(GpuBuilder &kb, exec::HeadLinearKernelAttr kernel) {
   ProductParams params(kernel);
   int64_t panels = matrixBlocks(params, /*isWide=*/false);

@@ -27,8 +27,8 @@ static GpuLaunch argmaxLaunch(exec::LinearArgmaxKernelAttr kernel) {
   return tileLaunch(ProductParams(kernel), /*isWide=*/true);
 }
 
-/// buffers: x, (norm weight), W, (bias), (slots, sampling), values, indices,
-/// (logits). params: M.
+/// Emits linear_argmax. Buffers: x, (norm weight), W, (bias), (slots,
+/// sampling), values, indices, (logits). Params: M.
 static void emitLinearArgmax(GpuBuilder &kb,
                              exec::LinearArgmaxKernelAttr kernel) {
   ProductParams params(kernel);

@@ -262,7 +262,7 @@ static GpuLaunch prepareLaunch(exec::PrepareRowsKernelAttr kernel) {
   return {RowPreparation::blocksOf(kernel), /*rowsPerGroup=*/1, kRowThreads};
 }
 
-/// buffers: x, (norm weight), y. params: M.
+/// Emits prepare_rows. Buffers: x, (norm weight), y. Params: M.
 static void emitPrepareRows(GpuBuilder &kb,
                             exec::PrepareRowsKernelAttr kernel) {
   RowPreparation(kb, kernel).emit();

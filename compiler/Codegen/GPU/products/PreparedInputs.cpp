@@ -47,8 +47,9 @@ void PreparedInputs::find(Value firstRow, Value count) {
               kb.mul(pieceBytes, number(layout.pieces())));
 }
 
-/// For integers, a warp barrier keeps ptxas from loading the rows of all stages
-/// at once and spilling: ptxas moves no load over a barrier.
+/// Prepares nothing but, for integers, a warp barrier. It keeps ptxas from
+/// loading the rows of all stages at once and spilling, because ptxas moves no
+/// load over a barrier.
 void PreparedInputs::prepare(Value) {
   if (layout.isInteger())
     kb.syncWarp();

@@ -36,7 +36,8 @@ static GpuLaunch unpackLaunch(exec::UnpackKernelAttr kernel) {
           kUnpackWarps * kWarp};
 }
 
-/// buffers: weight, matrix. params: n.
+/// Emits the unpacking of a weight to a matrix. Buffers: weight, matrix.
+/// Params: n.
 static void emitUnpack(GpuBuilder &kb, exec::UnpackKernelAttr kernel) {
   kb.begin();
   Halves halves(kernel);

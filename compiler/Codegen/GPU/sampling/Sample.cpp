@@ -68,8 +68,9 @@ static void emitPick(GpuBuilder &kb, SampleRow &row, Value number, Value picks,
   kb.storeOne(pick[0], kb.at(picks, number, 4));
 }
 
-/// buffers: best values and their columns if there are parts, logits, tokens if
-/// they are mapped, slots, positions, sampling, picks. params: M.
+/// Emits sample. Buffers: best values and their columns if there are parts,
+/// logits, tokens if they are mapped, slots, positions, sampling, picks.
+/// Params: M.
 static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
   kb.begin();
   Value number = kb.block();
@@ -90,7 +91,8 @@ static void emitSample(GpuBuilder &kb, exec::SampleKernelAttr kernel) {
   });
 }
 
-/// buffers and params of emitSample, with buckets in place of the picks.
+/// Emits the scan of a sample. It has the buffers and params of emitSample,
+/// with buckets in place of the picks.
 static void emitScan(GpuBuilder &kb, exec::SampleScanKernelAttr kernel) {
   kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());
@@ -156,7 +158,8 @@ static void joinBuckets(GpuBuilder &kb, SampleMath &math, Value found,
   kb.sync();
 }
 
-/// buffers and params of emitScan, and picks.
+/// Emits the join of a sample's scans. It has the buffers and params of
+/// emitScan, and picks.
 static void emitJoin(GpuBuilder &kb, exec::SampleJoinKernelAttr kernel) {
   kb.begin();
   int64_t stretches = ::mtp::sampleStretches(kernel.getVocab());

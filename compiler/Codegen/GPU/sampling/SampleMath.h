@@ -39,11 +39,13 @@ public:
 
   Value orderOf(Value value);
   Value valueOf(Value order);
-  /// i64: orders by key, then the lower token first.
+  /// Packs key and token into an i64 that orders by key, then the lower token
+  /// first.
   Value packPick(Value key, Value token);
   Value keyOfPick(Value pick);
   Value tokenOfPick(Value pick) { return bitNot(low(pick)); }
-  /// i64, in the order of filters: the larger logit, then the lower token.
+  /// Packs logit and token into an i64 in the order of filters: the larger
+  /// logit, then the lower token.
   Value packElement(Value logit, Value token);
   Value logitOfElement(Value element);
   Value tokenOfElement(Value element) { return low(element); }
@@ -67,7 +69,7 @@ public:
   Value i32(uint32_t value);
   Value bitXor(Value a, Value b);
   Value bitNot(Value a);
-  /// Comparisons of unsigned integers.
+  /// Compare unsigned integers.
   Value less(Value a, Value b);
   Value atMost(Value a, Value b);
   Value larger(Value a, Value b) { return kb.select(less(a, b), b, a); }

@@ -197,7 +197,7 @@ struct PlanKernels {
 };
 } // namespace
 
-/// The name of a kernel without its number; profilers show it.
+/// Returns the name of a kernel without its number, as profilers show it.
 static StringRef stemOf(StringRef name) {
   StringRef stem = name.rtrim("0123456789");
   return stem.consume_back("_") && !stem.empty() ? stem : name;

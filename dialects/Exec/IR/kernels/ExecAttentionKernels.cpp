@@ -23,7 +23,8 @@ void AttentionKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getYStride(), width).result(); // y
 }
 
-/// The positions are the positions of the windows' first rows.
+/// Describes the buffers. The positions are the positions of the windows' first
+/// rows.
 void AttentionTreeKernelAttr::describe(ContractWriter &w) const {
   int64_t width = describeQueries(w, *this);
   w.bytes(w.p0 * 8).alignment = 8;            // masks
@@ -59,17 +60,17 @@ static int64_t attentionTiles(int64_t heads, int64_t keyHeads) {
   return heads / tile;
 }
 
-/// Groups of eight rows times tiles.
+/// Returns a task for each group of eight rows and each tile.
 TaskShape AttentionKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// Tasks as in plain attention.
+/// Returns the tasks of plain attention.
 TaskShape AttentionTreeKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads())};
 }
 
-/// Groups times tiles, times the splits of positions.
+/// Returns one task for each group, tile and split of positions.
 TaskShape AttentionSplitKvKernelAttr::getTasks() const {
   return {8, attentionTiles(getQHeads(), getKvHeads()) * getTasksPerTile()};
 }
@@ -82,7 +83,8 @@ TaskShape AttentionCombineKernelAttr::getTasks() const {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// A split begins and ends with a block, independent of the target's vectors.
+/// Checks that heads divide into groups, and that a part begins and ends with a
+/// block, independent of the target's vectors.
 template <typename KernelT>
 static LogicalResult verifySplits(KernelT kernel, KernelErrorFn emitError) {
   if (kernel.getQHeads() % kernel.getKvHeads() != 0)

@@ -160,8 +160,8 @@ LogicalResult HeadLinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
 // Products of a library
 //===----------------------------------------------------------------------===//
 
-/// Contract of a library product. `verifyGemmContract` of runtime/artifact
-/// checks it again for every file.
+/// Describes the contract of a library product. `verifyGemmContract` of
+/// runtime/artifact checks it again for every file.
 void GemmKernelAttr::describe(ContractWriter &w) const {
   int64_t k = getK(), n = getN();
   w.bytes(w.p0 * (2 * k)).alignment = ::mtp::kGemmAlignment;    // x

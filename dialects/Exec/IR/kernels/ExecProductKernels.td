@@ -80,7 +80,7 @@ def Exec_HeadLinearKernel
   }];
   let hasRules = true;
   let methods = [{
-    /// Distances of heads and of rows in elements.
+    /// Return the distance of heads, and of rows, in elements.
     int64_t getXHead() const {
       return ::mlir::exec::strideOr(getXHeadStride(), getK());
     }

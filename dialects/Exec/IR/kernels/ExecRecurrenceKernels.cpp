@@ -53,7 +53,7 @@ static int64_t divisorUpTo(int64_t n, int64_t most) {
   return divisor;
 }
 
-/// Slots, positions, pending and keeps.
+/// Describes the buffers of runs: slots, positions, pending and keeps.
 static void describeRuns(ContractWriter &w) {
   for (int i = 0; i < 4; ++i)
     w.words(w.p0);

@@ -28,9 +28,12 @@ def Exec_L2NormKernel : Exec_Kernel<"L2Norm", "l2_norm", 1, "Rows", (ins
 }
 
 def Exec_DecayKernel : Exec_Kernel<"Decay", "decay", 1, "Rows", (ins
-    Exec_Size:$width, Exec_Stride:$x_stride, Exec_Stride:$y_stride)> {
+    Exec_Size:$width, Exec_Stride:$x_stride, Exec_Stride:$y_stride,
+    Exec_Flag:$linear)> {
   let summary = "exp(-exp(rate) * softplus(x + bias))";
-  let description = "Buffers: x, rates, biases, y.";
+  let description = [{
+    Buffers: x, rates, biases, y. `linear`: exp(rate * softplus(x + bias)).
+  }];
 }
 
 // Both kinds have a task for each row and for part of its columns, or for a

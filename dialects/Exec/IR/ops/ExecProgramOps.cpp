@@ -23,7 +23,7 @@ void ProgramOp::build(OpBuilder &builder, OperationState &state,
   state.addRegion()->emplaceBlock();
 }
 
-/// C4.
+/// Checks C4.
 static LogicalResult verifySequences(ProgramOp program) {
   int64_t sequences = program.getSequences();
   std::optional<int64_t> prompts = program.getPrompts();
@@ -46,8 +46,8 @@ static LogicalResult verifySequences(ProgramOp program) {
   return success();
 }
 
-/// C5 and C6: a number that only a decode has. `what` names the number and
-/// `kind` the required program in the error.
+/// Checks C5 and C6: a number that only a decode has. `what` names the number
+/// and `kind` the required program in the error.
 static LogicalResult verifyOfDecode(ProgramOp program,
                                     std::optional<int64_t> number,
                                     llvm::StringRef kind,
@@ -64,7 +64,7 @@ static LogicalResult verifyOfDecode(ProgramOp program,
          << what << ", got " << *number;
 }
 
-/// C7.
+/// Checks C7.
 static LogicalResult verifyCatchUp(ProgramOp program) {
   std::optional<int64_t> reach = program.getCatchUp();
   if (!reach)
@@ -100,7 +100,7 @@ LogicalResult ProgramOp::verify() {
          << " and n " << points.least << " to " << points.most;
 }
 
-/// C3: schedules of the program, in order.
+/// Checks C3: schedules of the program, in order.
 LogicalResult ProgramOp::verifyRegions() {
   size_t calls = llvm::count_if(getBody().front(), [](Operation &op) {
     return isa<DispatchOp, KernelOpInterface>(op);
@@ -400,7 +400,7 @@ static LogicalResult verifyTouched(DispatchOp dispatch,
   return success();
 }
 
-/// C4
+/// Checks C4.
 static LogicalResult verifyContract(DispatchOp dispatch,
                                     const KernelContract &contract) {
   if (!contract.error.empty())

@@ -53,9 +53,10 @@ KernelAttrInterface L2NormOp::makeKernel() {
 
 KernelAttrInterface DecayOp::makeKernel() {
   ColumnView x = viewOf(getX());
-  return DecayKernelAttr::get(
-      getContext(),
-      {.width = x.width, .x_stride = x.stride, .y_stride = x.width});
+  return DecayKernelAttr::get(getContext(), {.width = x.width,
+                                             .x_stride = x.stride,
+                                             .y_stride = x.width,
+                                             .linear = getLinear()});
 }
 
 bool DecayOp::readsAnyRow(size_t index) { return getOperand(index) != getX(); }
@@ -98,7 +99,7 @@ KernelAttrInterface CausalConvOp::makeKernel() {
                      .y_stride = x.width});
 }
 
-/// A run's first task reads all of its rows.
+/// Returns true: the first task of a run reads all rows of the run.
 bool CausalConvOp::readsAnyRow(size_t) { return true; }
 
 bool CausalConvOp::updatesOperand(size_t index) {
@@ -150,7 +151,7 @@ KernelAttrInterface DeltaRuleOp::makeKernel() {
                                    .y_stride = v.width});
 }
 
-/// A run's first task reads all of its rows.
+/// Returns true: the first task of a run reads all rows of the run.
 bool DeltaRuleOp::readsAnyRow(size_t) { return true; }
 
 bool DeltaRuleOp::updatesOperand(size_t index) {

@@ -80,7 +80,8 @@ def Exec_L2NormOp : Exec_CallOp<"l2_norm", [Exec_SameShape<["x", "y"]>]> {
 def Exec_DecayOp : Exec_CallOp<"decay", [Exec_SameShape<["x", "y"]>]> {
   let summary = "Compute the decay factor of a state";
   let description = [{
-    `y = exp(-exp(rate) * softplus(x + bias))`.
+    `y = exp(-exp(rate) * softplus(x + bias))`. With `linear` it is
+    `y = exp(rate * softplus(x + bias))`.
 
     Example:
     ```mlir
@@ -89,9 +90,10 @@ def Exec_DecayOp : Exec_CallOp<"decay", [Exec_SameShape<["x", "y"]>]> {
     ```
     - (C1) y has x's shape.
   }];
-  let inputs = (ins Exec_Rows:$x, Exec_Vector:$rate, Exec_Vector:$bias);
+  let inputs = (ins Exec_Rows:$x, Exec_Vector:$rate, Exec_Vector:$bias,
+                    UnitAttr:$linear);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$x `rate` $rate `bias` $bias";
+  let syntax = "$x `rate` $rate `bias` $bias (`linear` $linear^)?";
   let methods = "bool readsAnyRow(size_t index);";
 }
 

@@ -51,7 +51,7 @@ static bool hasFragments(WeightLayoutAttrInterface layout) {
       .Default(false);
 }
 
-/// C2 and C3: the matrices and their sources.
+/// Checks C2 and C3: the matrices and their sources.
 static LogicalResult verifyMatrices(WeightOp op) {
   constexpr int64_t kMaxElements = int64_t(1) << 50;
   int64_t k = op.getK(), n = op.getN(), stack = op.getStack(), count = 0;
@@ -73,7 +73,7 @@ static LogicalResult verifyMatrices(WeightOp op) {
   return success();
 }
 
-/// C1 and C4: rules for integers.
+/// Checks C1 and C4: rules for integers.
 static LogicalResult verifyElements(WeightOp op) {
   if (!op.isQuantized())
     return success();
@@ -89,7 +89,7 @@ static LogicalResult verifyElements(WeightOp op) {
   return success();
 }
 
-/// C6: elements and inputs form whole blocks of tensor cores.
+/// Checks C6: elements and inputs form whole blocks of tensor cores.
 static LogicalResult verifyFragments(WeightOp op) {
   if (!hasFragments(op.getLayout()) || op.canBeInFragments())
     return success();

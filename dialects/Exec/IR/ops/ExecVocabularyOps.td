@@ -5,7 +5,7 @@
 
 include "dialects/Exec/IR/ops/ExecCallOps.td"
 
-/// A number of f32 per row.
+/// One f32 per row.
 def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;
 
 /// A state of words: its slots, rows per slot if there are several, and words.

@@ -55,7 +55,7 @@ int64_t AttentionOp::getEntryWidth() {
   return widthOf(getK()) + (getV() ? widthOf(getV()) : 0);
 }
 
-/// attention_c1 to attention_c3.
+/// Checks attention_c1 to attention_c3.
 static LogicalResult verifyQueryAndKey(AttentionOp op) {
   int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
   if (failed(expectPositive(op, "heads", heads)) ||

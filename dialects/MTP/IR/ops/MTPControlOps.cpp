@@ -16,7 +16,7 @@ using namespace mlir::mtp;
 // States shared with the host
 //===----------------------------------------------------------------------===//
 
-/// state_c7
+/// Checks state_c7.
 static LogicalResult verifyHostState(StateOp op) {
   const SharedState *state = findSharedState(op.getSymName());
   if (!state || !state->isHosts)
@@ -51,7 +51,7 @@ SmallVector<int64_t> StateOp::getExtentSizes() {
       });
 }
 
-/// state_c1
+/// Checks state_c1.
 static LogicalResult verifySizes(StateOp op) {
   if (op.getExtents().size() > 3)
     return op.emitOpError("expected at most 3 extents, got ")
@@ -73,7 +73,7 @@ static LogicalResult verifySizes(StateOp op) {
   return success();
 }
 
-/// state_c4 to state_c6, state_c10
+/// Checks state_c4 to state_c6, state_c10.
 static LogicalResult verifyRebuild(StateOp op) {
   int64_t rows = op.getRebuildRows();
   if (rows < 1 || rows > ::mtp::kMostRebuildRows)
@@ -95,7 +95,7 @@ static LogicalResult verifyRebuild(StateOp op) {
   return success();
 }
 
-/// state_c9
+/// Checks state_c9.
 static LogicalResult verifyInput(StateOp op) {
   if (!op.getInput())
     return success();
@@ -114,7 +114,7 @@ static LogicalResult verifyInput(StateOp op) {
   return success();
 }
 
-/// state_c8
+/// Checks state_c8.
 static LogicalResult verifySaved(StateOp op) {
   auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   if (op.getRebuild() != Rebuild::Save || !envelope)
@@ -129,7 +129,7 @@ static LogicalResult verifySaved(StateOp op) {
          << bytes;
 }
 
-/// state_c11
+/// Checks state_c11.
 static LogicalResult verifyWish(StateOp op) {
   bool fits = !op.getShared() && op.getExtents().empty() &&
               op.getElementType().isSignlessInteger(32);
@@ -154,7 +154,7 @@ LogicalResult StateOp::verify() {
 // load and store
 //===----------------------------------------------------------------------===//
 
-/// load_c1, store_c1 and uniform_c1
+/// Checks load_c1, store_c1 and uniform_c1.
 static LogicalResult verifyPlace(Operation *op) {
   if (op->getParentOfType<PerSlotOp>())
     return success();

@@ -81,7 +81,7 @@ static int64_t vocabularyOf(Region &step) {
   return widthOf(step.front().getTerminator()->getOperand(0));
 }
 
-/// draft_chain_c6 and draft_chain_c7
+/// Checks draft_chain_c6 and draft_chain_c7.
 static LogicalResult verifyColumns(Operation *op, Region &step,
                                    SymbolTableCollection &symbols,
                                    FlatSymbolRefAttr name, Value draftLogits) {
@@ -111,7 +111,7 @@ LogicalResult DraftHeadsOp::verifySymbolUses(SymbolTableCollection &symbols) {
                        getDraftLogits());
 }
 
-/// draft_chain_c8
+/// Checks draft_chain_c8.
 static LogicalResult verifyInput(DraftChainOp op) {
   Region &input = op.getInputRegion();
   if (input.empty())
@@ -137,7 +137,7 @@ int64_t DraftChainOp::getInputWidth() {
   return widthOf(getSteps().front().getArgument(1));
 }
 
-/// draft_chain_c9; the verifier of the round checks the accept rule.
+/// Checks draft_chain_c9; the verifier of the round checks the accept rule.
 LogicalResult DraftChainOp::verify() {
   if (!getPMin())
     return success();
@@ -147,7 +147,7 @@ LogicalResult DraftChainOp::verify() {
   return emitOpError("expected p_min above 0 and at most 1, got ") << least;
 }
 
-/// draft_chain_c1 to draft_chain_c5
+/// Checks draft_chain_c1 to draft_chain_c5.
 template <typename OpT>
 static LogicalResult verifySteps(OpT op) {
   auto steps = op.getSteps();
@@ -175,7 +175,7 @@ LogicalResult DraftChainOp::verifyRegions() {
   return failed(verifySteps(*this)) ? failure() : verifyInput(*this);
 }
 
-/// draft_tree_c3 and draft_heads_c4
+/// Checks draft_tree_c3 and draft_heads_c4.
 static LogicalResult verifyNodeDrafts(Operation *op, Value drafts,
                                       int64_t nodes) {
   if (widthOf(drafts) < 0) // the number of drafts of the round
@@ -316,7 +316,7 @@ LogicalResult RefreshOp::verify() {
   return success();
 }
 
-/// refresh_module_c1 and module_rows_c1
+/// Checks refresh_module_c1 and module_rows_c1.
 static LogicalResult verifyModule(Operation *op, int64_t module) {
   if (module >= 2 && module <= int64_t(kMostModules))
     return success();

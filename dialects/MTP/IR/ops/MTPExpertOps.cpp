@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// moe_route_c1 and moe_route_c2.
+/// Checks moe_route_c1 and moe_route_c2.
 static LogicalResult verifyChoice(MoeRouteOp op, int64_t experts) {
   int64_t topK = op.getTopK(), groups = op.getGroups(), keep = op.getKeep();
   if (experts > ::mtp::kMostExperts || topK < 1 || topK > experts) {
@@ -46,7 +46,8 @@ LogicalResult MoeRouteOp::verify() {
   return expectFinitePositive(*this, "scale", getScale()); // moe_route_c5
 }
 
-/// moe_experts_c2: [E, I, H], [E, I, H], [E, H, I]; moe_experts_c5: one type.
+/// Checks moe_experts_c2: [E, I, H], [E, I, H], [E, H, I]; moe_experts_c5: one
+/// type.
 static LogicalResult verifyStacks(MoeExpertsOp op, int64_t hidden) {
   auto gate = cast<RankedTensorType>(op.getGate().getType());
   auto down = cast<RankedTensorType>(op.getDown().getType());

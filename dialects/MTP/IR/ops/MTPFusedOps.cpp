@@ -51,7 +51,7 @@ static FailureOr<int64_t> verifyWeights(FusedLinearOp op) {
   return outputs;
 }
 
-/// fused_linear_c2.
+/// Checks fused_linear_c2.
 static LogicalResult verifyNorm(FusedLinearOp op) {
   if (static_cast<bool>(op.getNorm()) != op.getEps().has_value())
     return op.emitOpError("expected eps exactly with a norm");
@@ -67,7 +67,7 @@ static LogicalResult verifyNorm(FusedLinearOp op) {
   return expectWidth(op, "the norm", op.getNorm(), widthOf(op.getX()));
 }
 
-/// fused_linear_c4.
+/// Checks fused_linear_c4.
 static LogicalResult verifyBiases(FusedLinearOp op) {
   if (op.getBiases().empty())
     return success();
@@ -83,7 +83,7 @@ static LogicalResult verifyBiases(FusedLinearOp op) {
   return success();
 }
 
-/// fused_linear_c3, for swiglu.
+/// Checks fused_linear_c3, for swiglu.
 static LogicalResult verifySwiglu(FusedLinearOp op) {
   if (op.getWeights().size() != 2 ||
       op.getWeights()[0].getType() != op.getWeights()[1].getType()) {
@@ -135,7 +135,7 @@ int64_t HeadLinearOp::getKeptColumns() {
          static_cast<int64_t>(*getKeepBegin());
 }
 
-/// head_linear_c1 and head_linear_c2.
+/// Checks head_linear_c1 and head_linear_c2.
 static LogicalResult verifyHeads(HeadLinearOp op) {
   FailureOr<int64_t> width = staticWidth(op, "the operand", op.getX());
   int64_t heads = op.getHeads();

@@ -78,6 +78,8 @@ def MTP_DecayOp : MTP_ModelOp<"decay", [AllTypesMatch<["x", "result"]>]> {
   let description = [{
     `y = exp(-exp(rate) * softplus(x + bias))`, the decay of Gated DeltaNet
     (arXiv:2412.06464). `rate` is a checkpoint's `A_log`, `bias` its `dt_bias`.
+    With `linear` it is `y = exp(rate * softplus(x + bias))`: the rate is
+    `-exp(A_log)`, as GGUF stores it.
 
     ```mlir
     %g = mtp.decay %a rate %A_log bias %dt_bias
@@ -88,10 +90,10 @@ def MTP_DecayOp : MTP_ModelOp<"decay", [AllTypesMatch<["x", "result"]>]> {
     - (C1) the width is static; rate and bias have a number for each column.
   }];
   let arguments = (ins MTP_Activation:$x, MTP_WeightVector:$rate,
-                       MTP_WeightVector:$bias);
+                       MTP_WeightVector:$bias, UnitAttr:$linear);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $x `rate` $rate `bias` $bias attr-dict
+    $x `rate` $rate `bias` $bias (`linear` $linear^)? attr-dict
     `:` type($result) `,` type($rate) `,` type($bias)
   }];
   let hasVerifier = 1;

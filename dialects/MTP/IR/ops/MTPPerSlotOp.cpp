@@ -84,7 +84,7 @@ LogicalResult PerSlotOp::verify() {
   return success();
 }
 
-/// per_slot_c2 and per_slot_c3
+/// Checks per_slot_c2 and per_slot_c3.
 static LogicalResult verifySignature(PerSlotOp op) {
   MLIRContext *context = op.getContext();
   SmallVector<Type> arguments{IndexType::get(context),
@@ -126,8 +126,8 @@ static LogicalResult verifyTypes(Operation *op) {
   return success();
 }
 
-/// per_slot_c7: upstream patterns move the body of a tensor.generate to where
-/// an element is extracted.
+/// Checks per_slot_c7: upstream patterns move the body of a tensor.generate to
+/// where an element is extracted.
 static LogicalResult verifyGenerates(PerSlotOp op) {
   llvm::SetVector<StringAttr> written = collectStateUses(op).written;
   WalkResult result = op->walk([&](LoadOp load) -> WalkResult {
@@ -157,7 +157,7 @@ static bool joinsInAnyOrder(Region &region) {
          block.getTerminator()->getOperand(0) == join.getResult(0);
 }
 
-/// per_slot_c8
+/// Checks per_slot_c8.
 static LogicalResult verifyParallel(scf::ParallelOp loop) {
   if (loop.getNumLoops() != 1 ||
       !matchPattern(loop.getStep().front(), m_Constant()))

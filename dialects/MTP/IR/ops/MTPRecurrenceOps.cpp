@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mlir::mtp;
 
-/// recurrence_c4. All sizes are positive.
+/// Checks recurrence_c4: all sizes are positive.
 static LogicalResult verifyNumbers(RecurrenceOp op) {
   constexpr int64_t kMostNumbers = int64_t(1) << 46;
   auto envelope = op->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);

@@ -30,8 +30,8 @@ static Attribute kindOf(PrefillOp op) {
   return op.getBesideAttr();
 }
 
-/// round_c1 and prefill_c1: the module has an envelope, and one op of the kind
-/// for each k, or one for all.
+/// Checks round_c1 and prefill_c1: the module has an envelope, and one op of
+/// the kind for each k, or one for all.
 template <typename Op>
 static LogicalResult verifyOnly(Op op) {
   ModuleOp module = cast<ModuleOp>(op->getParentOp());
@@ -58,7 +58,7 @@ LogicalResult PrefillOp::verify() {
   return verifyOnly(*this);
 }
 
-/// round_c2: the parts are in order, each at most once.
+/// Checks round_c2: the parts are in order, each at most once.
 static FailureOr<RoundParts> collectParts(RoundOp round) {
   RoundParts parts;
   int stage = 0; // the number of parts passed so far
@@ -98,7 +98,8 @@ static FailureOr<RoundParts> collectParts(RoundOp round) {
   return parts;
 }
 
-/// round_c3: the values that pass between two parts, if both are present.
+/// Checks round_c3: the values that pass between two parts, if both are
+/// present.
 static LogicalResult verifyDataflow(RoundParts parts) {
   auto [draft, verify, accept, commit] = parts;
   if (draft && verify && !verify.getDrafts())
@@ -150,7 +151,8 @@ static std::optional<int64_t> hiddenWidth(Operation *draft, Region &step) {
   return chain ? chain.getInputWidth() : widthOf(step.getArgument(1));
 }
 
-/// round_c4: drafter and target have the same hidden width and vocabulary.
+/// Checks round_c4: drafter and target have the same hidden width and
+/// vocabulary.
 static LogicalResult verifyWidths(const RoundParts &parts) {
   VerifyOp verify = parts.verify;
   for (Region &step : stepsOf(parts.draft)) {
@@ -173,8 +175,8 @@ static LogicalResult verifyWidths(const RoundParts &parts) {
   return success();
 }
 
-/// round_c5: the drafted tree is verified and accepted, or the verified tree is
-/// each slot's own.
+/// Checks round_c5: the drafted tree is verified and accepted, or the verified
+/// tree is each slot's own.
 static LogicalResult verifySameTree(const RoundParts &parts) {
   std::optional<ArrayRef<int64_t>> parents = treeOf(parts.draft);
   VerifyOp verify = parts.verify;
@@ -192,8 +194,8 @@ static LogicalResult verifySameTree(const RoundParts &parts) {
   return success();
 }
 
-/// draft_chain_c9: a rule that uses the distribution of the drafts needs a
-/// choice of verified drafts that does not depend on the drawn drafts.
+/// Checks draft_chain_c9: a rule that uses the distribution of the drafts needs
+/// a choice of verified drafts that does not depend on the drawn drafts.
 static LogicalResult verifyEnd(const RoundParts &parts) {
   auto chain = dyn_cast_or_null<DraftChainOp>(parts.draft);
   AcceptOp accept = parts.accept;
@@ -207,8 +209,8 @@ static LogicalResult verifyEnd(const RoundParts &parts) {
   return diag;
 }
 
-/// round_c8: the drafts and mtp.verify read the same want_k. The region of
-/// accept also picks drafts.
+/// Checks round_c8: the drafts and mtp.verify read the same want_k. The region
+/// of accept also picks drafts.
 static LogicalResult verifyWish(const RoundParts &parts) {
   if (!parts.draft || !parts.verify)
     return success();
@@ -225,7 +227,7 @@ static LogicalResult verifyWish(const RoundParts &parts) {
   return failure(accept && accept.getBodyRegion().walk(check).wasInterrupted());
 }
 
-/// round_c6: the envelope has room for the drafts.
+/// Checks round_c6: the envelope has room for the drafts.
 static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -267,7 +269,7 @@ static LogicalResult verifyEnvelope(RoundOp round, const RoundParts &parts) {
   return success();
 }
 
-/// round_c6: only a tree has more than depth + 1 nodes.
+/// Checks round_c6: only a tree has more than depth + 1 nodes.
 static LogicalResult verifyShape(RoundOp round, const RoundParts &parts) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
@@ -284,7 +286,7 @@ static LogicalResult verifyShape(RoundOp round, const RoundParts &parts) {
          << envelope.getMaxNodes();
 }
 
-/// round_c7
+/// Checks round_c7.
 static LogicalResult verifyNodes(RoundOp round) {
   auto envelope =
       round->getParentOp()->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);

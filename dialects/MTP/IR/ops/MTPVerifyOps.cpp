@@ -44,7 +44,7 @@ ResultRange VerifyOp::getYielded() {
   return getRows() ? getResults().drop_back() : getResults();
 }
 
-/// verify_c4
+/// Checks verify_c4.
 static LogicalResult verifyTaps(VerifyOp op) {
   for (Value tap : op.getYielded().drop_front(2)) {
     if (isa<RowsType>(tap.getType()))
@@ -89,7 +89,7 @@ SmallVector<RuleArgument> AcceptOp::getRuleArguments() {
   return arguments;
 }
 
-/// accept_c4
+/// Checks accept_c4.
 static LogicalResult verifyRule(AcceptOp op) {
   bool hasRule = !op.getRuleRegion().empty();
   if (hasRule != (op.getRule() == AcceptRule::Custom) ||
@@ -150,7 +150,7 @@ static bool fitsRule(Type type, Type wanted) {
   return own.clone(shape) == open;
 }
 
-/// accept_c5
+/// Checks accept_c5.
 static LogicalResult verifyRuleRegion(AcceptOp op) {
   Region &rule = op.getRuleRegion();
   if (rule.empty())
@@ -183,8 +183,8 @@ static LogicalResult verifyRuleRegion(AcceptOp op) {
          << TypeRange(results) << ")";
 }
 
-/// accept_c1: the region takes logits and rows, and optionally the slots and
-/// the tokens that lead to each row.
+/// Checks accept_c1: the region takes logits and rows, and optionally the slots
+/// and the tokens that lead to each row.
 static LogicalResult verifyPickArguments(AcceptOp op) {
   Region &region = op.getBodyRegion();
   SmallVector<Type> types{op.getLogits().getType(),

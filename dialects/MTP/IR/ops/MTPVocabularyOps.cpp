@@ -20,7 +20,7 @@ static SmallVector<int64_t> extentsOfNumbers(Value x) {
   return extents;
 }
 
-/// log_sum_exp_c1 and entropy_c1
+/// Checks log_sum_exp_c1 and entropy_c1.
 static LogicalResult verifyRowNumber(Operation *op, Value x, Value result) {
   if (failed(staticWidth(op, "the operand", x)))
     return failure();

@@ -1,0 +1,146 @@
+//===- grid_quantizer_test.cpp - Packing with searched grids --------------===//
+
+#include "compiler/Weights/pack/GridQuantizer.h"
+#include "compiler/Weights/pack/WeightPacker.h"
+#include "test/Weights/TestFiles.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+constexpr WeightFormat kInt4{WeightElements::Int4, 32};
+constexpr int64_t kInputs = 288, kRows = 70;
+
+struct Packed {
+  std::vector<uint8_t> bytes;
+  QuantizationError error;
+};
+
+class Grids : public testing::Test {
+protected:
+  Grids() {
+    std::mt19937 generator(1);
+    std::normal_distribution<float> normal;
+    for (int64_t i = 0; i < kInputs * kRows; ++i)
+      values.push_back(normal(generator));
+    for (int64_t i = 0; i < kInputs; ++i)
+      for (int64_t j = i; j < kInputs; ++j)
+        moments.push_back(i == j ? 2.0f : 1.0f);
+  }
+
+  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+    FileBuilder builder;
+    builder.addF32("w", {kRows, kInputs}, values);
+    std::string path = folder.write("model.safetensors", builder.build());
+    MTP_ASSIGN_OR_RETURN(WeightSet set, WeightSet::openFiles({&path, 1}));
+    Packed packed;
+    MTP_RETURN_IF_ERROR(packWeight(
+        set, recipe,
+        [&](std::span<const uint8_t> piece) {
+          packed.bytes.insert(packed.bytes.end(), piece.begin(), piece.end());
+          return okStatus();
+        },
+        options, &packed.error));
+    EXPECT_EQ(int64_t(packed.bytes.size()), packedBytes(recipe));
+    return packed;
+  }
+
+  ActivationStatistics statistics() {
+    FileBuilder builder;
+    builder.addF32(name, {int64_t(moments.size())}, moments);
+    auto opened = ActivationStatistics::open(
+        folder.write("moments.safetensors", builder.build()));
+    EXPECT_TRUE(opened) << opened.status().message();
+    return std::move(*opened);
+  }
+
+  /// Returns the value of output `n` and input `i`, by FORMAT.md.
+  static double valueAt(const std::vector<uint8_t> &bytes, int64_t n,
+                        int64_t i) {
+    constexpr int64_t kGroupBytes = 128 + 32 * 32 / 2;
+    const uint8_t *group =
+        bytes.data() + (n / 32 * (kInputs / 32) + i / 32) * kGroupBytes;
+    float scale;
+    std::memcpy(&scale, group + n % 32 * 4, 4);
+    int byte = group[128 + i % 32 / 8 * 128 + n % 32 * 4 + i % 4];
+    return double(scale) * ((i % 8 < 4 ? byte & 15 : byte >> 4) - 8);
+  }
+
+  /// Returns the squared error of all outputs, for inputs with the moments.
+  double outputError(const std::vector<uint8_t> &bytes) const {
+    double error = 0;
+    for (int64_t n = 0; n < kRows; ++n) {
+      double sum = 0, own = 0;
+      for (int64_t i = 0; i < kInputs; ++i) {
+        double off =
+            double(values[size_t(n * kInputs + i)]) - valueAt(bytes, n, i);
+        sum += off;
+        own += off * off;
+      }
+      // The moments are 1, and 2 on the diagonal.
+      error += sum * sum + own;
+    }
+    return error;
+  }
+
+  TemporaryFolder folder;
+  std::vector<float> values, moments;
+  /// Key of the statistics.
+  std::string name = "w";
+};
+
+WeightRecipe recipeIn(const WeightFormat &format) {
+  return {"w", WeightLayout::Panels, format, kInputs, kRows, 1, {{"w"}}};
+}
+
+} // namespace
+
+TEST_F(Grids, StatisticsReduceTheErrorOfOutputs) {
+  ActivationStatistics known = statistics();
+  auto plain = pack(recipeIn(kInt4));
+  auto calibrated = pack(recipeIn(kInt4), {.statistics = &known});
+  ASSERT_TRUE(plain && calibrated);
+  EXPECT_NE(plain->bytes, calibrated->bytes);
+  EXPECT_LT(plain->error.squaredError, calibrated->error.squaredError);
+  EXPECT_LT(outputError(calibrated->bytes), 0.6 * outputError(plain->bytes));
+}
+
+TEST_F(Grids, BytesDoNotDependOnThreadsAndWindows) {
+  ActivationStatistics known = statistics();
+  auto expected = pack(recipeIn(kInt4), {.threads = 1, .statistics = &known});
+  ASSERT_TRUE(expected);
+  auto packed = pack(recipeIn(kInt4),
+                     {.threads = 3, .windowBytes = 1, .statistics = &known});
+  ASSERT_TRUE(packed);
+  EXPECT_EQ(packed->bytes, expected->bytes);
+}
+
+TEST_F(Grids, OtherFormatsAndUnknownWeightsStay) {
+  ActivationStatistics known = statistics();
+  WeightFormat int8{WeightElements::Int8, 64};
+  auto plain = pack(recipeIn(int8));
+  auto calibrated = pack(recipeIn(int8), {.statistics = &known});
+  ASSERT_TRUE(plain && calibrated);
+  EXPECT_EQ(plain->bytes, calibrated->bytes);
+  name = "other";
+  ActivationStatistics unknown = statistics();
+  auto without = pack(recipeIn(kInt4));
+  auto with = pack(recipeIn(kInt4), {.statistics = &unknown});
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(without->bytes, with->bytes);
+}
+
+TEST_F(Grids, AValueThatIsNotFiniteIsAnError) {
+  ActivationStatistics known = statistics();
+  values[100] = std::nanf("");
+  auto packed = pack(recipeIn(kInt4), {.statistics = &known});
+  ASSERT_FALSE(packed);
+  EXPECT_NE(packed.status().message().find("expected finite values"),
+            std::string::npos);
+}
