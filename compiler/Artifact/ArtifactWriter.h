@@ -5,8 +5,8 @@
 
 #include "compiler/Artifact/ArtifactTables.h"
 #include "compiler/Weights/WeightSet.h"
-#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
 

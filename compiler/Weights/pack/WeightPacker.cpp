@@ -3,8 +3,8 @@
 #include "compiler/Weights/pack/WeightPacker.h"
 
 #include "compiler/Weights/WeightType.h"
-#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/GridQuantizer.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
