@@ -72,7 +72,7 @@ TEST_F(ContentIndexTest, ReadsAFileOnceAfterItHasSettled) {
   ContentIndex index(folder.get());
   EXPECT_FALSE(index.needsReading(path));
   EXPECT_EQ(digest(index, path), first);
-  // The same content and size, and even the same modification time.
+  // Content, size and even modification time are equal.
   struct stat info;
   ASSERT_EQ(::stat(path.c_str(), &info), 0);
   timespec times[] = {info.st_atim, info.st_mtim};

@@ -32,7 +32,7 @@ exec.program @step function {
   %l = exec.ref @kv : memref<?x16x54xf32>
   %x_5 = exec.columns %x[5 to 85] : tensor<1x85xf32>
   %y = exec.attention %x_5 in %l slots %s positions %p pages %t heads 8 kv_heads 2
-      keys_at 20 values_at 10 scale 0.25 part 512
+      keys_at 20 values_at 10 scale 0.25 split 512
     : (tensor<1x80xf32>, tensor<1xi32>, tensor<1xi32>, memref<1x160xi32>, memref<?x16x54xf32>) -> tensor<1x136xf32>
   exec.output "y" %y : tensor<1x136xf32>
 }

@@ -358,7 +358,7 @@ def expert_keys(c, add, find):
         add("interleave_moe_layer_step", u32(c["moe_layer_interval"]))
         add("leading_dense_block_count", u32(c["moe_layer_start_index"]))
         add("expert_shared_count", u32(c["moe_num_shared_experts"]))
-        # What the converter writes; it has no meaning.
+        # The converter writes this value, which has no meaning.
         add("expert_shared_feed_forward_length", u32(c["intermediate_size"] // c["num_key_value_heads"]))
     elif "shared_expert_intermediate_size" in c:
         add("expert_shared_feed_forward_length", u32(c["shared_expert_intermediate_size"]))

@@ -9,9 +9,9 @@ using namespace mlir;
 
 static ParseResult refuse(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef();
-  return parser.emitError(parser.getNameLoc(), "unknown op '")
-         << name << "': it is now '" << StringRef(::mtp::newNameOfOp(name))
-         << "'";
+  // The message begins with "custom op 'NAME' ".
+  return parser.emitError(parser.getNameLoc(), "is now '")
+         << StringRef(::mtp::newNameOfOp(name)) << "'";
 }
 
 std::optional<Dialect::ParseOpHook> mlir::mtp::parserOfOldOp(StringRef name) {

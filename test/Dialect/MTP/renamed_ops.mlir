@@ -3,7 +3,7 @@
 // An op's old name is an error that names the new one (runtime/schema/OldNames.h).
 
 func.func @mtp_regroup() {
-  // expected-error @+1 {{unknown op 'mtp.regroup': it is now 'mtp.reshape'}}
+  // expected-error @+1 {{custom op 'mtp.regroup' is now 'mtp.reshape'}}
   mtp.regroup
   return
 }
@@ -11,7 +11,7 @@ func.func @mtp_regroup() {
 // -----
 
 func.func @mtp_take_rows() {
-  // expected-error @+1 {{unknown op 'mtp.take_rows': it is now 'mtp.gather_rows'}}
+  // expected-error @+1 {{custom op 'mtp.take_rows' is now 'mtp.gather_rows'}}
   mtp.take_rows
   return
 }
@@ -19,7 +19,7 @@ func.func @mtp_take_rows() {
 // -----
 
 func.func @mtp_pick_residual() {
-  // expected-error @+1 {{unknown op 'mtp.pick_residual': it is now 'mtp.sample_residual'}}
+  // expected-error @+1 {{custom op 'mtp.pick_residual' is now 'mtp.sample_residual'}}
   mtp.pick_residual
   return
 }
@@ -27,7 +27,7 @@ func.func @mtp_pick_residual() {
 // -----
 
 func.func @mtp_exclude() {
-  // expected-error @+1 {{unknown op 'mtp.exclude': it is now 'mtp.mask_tokens'}}
+  // expected-error @+1 {{custom op 'mtp.exclude' is now 'mtp.mask_tokens'}}
   mtp.exclude
   return
 }
@@ -35,7 +35,7 @@ func.func @mtp_exclude() {
 // -----
 
 func.func @exec_regroup() {
-  // expected-error @+1 {{unknown op 'exec.regroup': it is now 'exec.reshape'}}
+  // expected-error @+1 {{custom op 'exec.regroup' is now 'exec.reshape'}}
   exec.regroup
   return
 }
@@ -43,7 +43,7 @@ func.func @exec_regroup() {
 // -----
 
 func.func @exec_pick_residual() {
-  // expected-error @+1 {{unknown op 'exec.pick_residual': it is now 'exec.sample_residual'}}
+  // expected-error @+1 {{custom op 'exec.pick_residual' is now 'exec.sample_residual'}}
   exec.pick_residual
   return
 }
@@ -51,7 +51,7 @@ func.func @exec_pick_residual() {
 // -----
 
 func.func @exec_exclude() {
-  // expected-error @+1 {{unknown op 'exec.exclude': it is now 'exec.mask_tokens'}}
+  // expected-error @+1 {{custom op 'exec.exclude' is now 'exec.mask_tokens'}}
   exec.exclude
   return
 }
@@ -59,7 +59,7 @@ func.func @exec_exclude() {
 // -----
 
 func.func @exec_nearest_task() {
-  // expected-error @+1 {{unknown op 'exec.nearest_task': it is now 'exec.clamp_task'}}
+  // expected-error @+1 {{custom op 'exec.nearest_task' is now 'exec.clamp_task'}}
   exec.nearest_task
   return
 }
@@ -67,7 +67,7 @@ func.func @exec_nearest_task() {
 // -----
 
 func.func @exec_attention_parts() {
-  // expected-error @+1 {{unknown op 'exec.attention_parts': it is now 'exec.attention_split_kv'}}
+  // expected-error @+1 {{custom op 'exec.attention_parts' is now 'exec.attention_split_kv'}}
   exec.attention_parts
   return
 }
@@ -75,7 +75,7 @@ func.func @exec_attention_parts() {
 // -----
 
 func.func @exec_attention_join() {
-  // expected-error @+1 {{unknown op 'exec.attention_join': it is now 'exec.attention_combine'}}
+  // expected-error @+1 {{custom op 'exec.attention_join' is now 'exec.attention_combine'}}
   exec.attention_join
   return
 }
