@@ -6,15 +6,6 @@
 
 namespace mtp {
 
-static WeightElements elementsOfBits(int64_t bits, int64_t group) {
-  if (bits <= 4)
-    return WeightElements::Int4;
-  // Integers of 5 bits are stored in units of 32.
-  if (bits == 5 && group % kQuantGroupStep == 0)
-    return WeightElements::Int5;
-  return bits <= 6 ? WeightElements::Int6 : WeightElements::Int8;
-}
-
 static WeightScales commonScales(WeightScales a, WeightScales b,
                                  int64_t group) {
   if (a == b && a != WeightScales::E8M0 && a != WeightScales::E4M3 &&
@@ -45,7 +36,7 @@ WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b) {
   WeightFormat common;
   common.group = std::min(a.group, b.group);
   common.elements =
-      elementsOfBits(std::max(integerBits(a), integerBits(b)), common.group);
+      integersOfBits(std::max(integerBits(a), integerBits(b)), common.group);
   common.scales = commonScales(a.scales, b.scales, common.group);
   common.hasOffset = a.hasOffset || b.hasOffset;
   return common;

@@ -194,6 +194,15 @@ bool BlockWriter::write() {
   return isExact;
 }
 
+WeightElements integersOfBits(int64_t bits, int64_t group) {
+  if (bits <= 4)
+    return WeightElements::Int4;
+  // Integers of 5 bits are stored in units of 32.
+  if (bits == 5 && group % kQuantGroupStep == 0)
+    return WeightElements::Int5;
+  return bits <= 6 ? WeightElements::Int6 : WeightElements::Int8;
+}
+
 bool writeBlock(const WeightFormat &format, const PanelCodes &codes,
                 int64_t first, int64_t inputs, uint8_t *out) {
   return BlockWriter(format, codes, first, inputs, out).write();

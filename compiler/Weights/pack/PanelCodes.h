@@ -24,6 +24,9 @@ struct PanelCodes {
   GroupCodes groups[QuantizedPanel::kOutputs][kMostBlockGroups];
 };
 
+/// Returns the elements that hold integers of `bits` bits.
+WeightElements integersOfBits(int64_t bits, int64_t group);
+
 /// Writes the block that begins at input `first` of `codes` and has `inputs`.
 /// Returns false if a scale or an integer does not fit the format exactly; the
 /// output is then unspecified.

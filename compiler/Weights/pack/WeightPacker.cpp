@@ -379,7 +379,7 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
                          PieceResult &result) const {
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   IntegerFragments order = recipe.format.fragments(recipe.k);
-  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
   GridCodes codes;
   if (!grids->quantize(readPanel(number), codes, result.error)) {
     result.isFinite = false;
@@ -390,7 +390,7 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
     grids->writeGroup(codes, begin, inputs, recipe.fragments ? ordered : out);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
-    out += panel.groupBytes(inputs);
+    out += panel.blockBytes(inputs);
   }
 }
 
@@ -508,19 +508,18 @@ Result<StoredTypes> storedTypesOf(const WeightSet &weights,
   if (weights.randomSeed())
     return stored;
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
-  std::set<std::string_view> types;
+  std::set<std::string> types;
   double bits = 0, elements = 0;
   for (const std::vector<WeightRows> &matrix : stack)
     for (const WeightRows &rows : matrix) {
-      WeightType type = *rows.storedType();
-      types.insert(toString(type));
+      StoredType type = rows.storedType();
+      types.insert(type.name);
       double count = double(rows.rows()) * double(rows.cols());
       elements += count;
-      bits +=
-          count * 8 * double(blockBytes(type)) / double(blockElements(type));
+      bits += count * type.bits;
     }
-  for (std::string_view type : types)
-    stored.names += (stored.names.empty() ? "" : ", ") + std::string(type);
+  for (const std::string &type : types)
+    stored.names += (stored.names.empty() ? "" : ", ") + type;
   stored.bits = elements > 0 ? bits / elements : 0;
   return stored;
 }
