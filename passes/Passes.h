@@ -20,6 +20,8 @@ class WeightOp;
 
 namespace mlir::mtp {
 
+class WeightOp;
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
@@ -30,6 +32,14 @@ namespace mlir::mtp {
 /// one.
 using KeptFormatFn =
     std::function<std::optional<::mtp::WeightFormat>(exec::WeightOp)>;
+
+/// Returns the format that keeps a tensor as it is stored, if there is one.
+using StoredFormatFn =
+    std::function<std::optional<::mtp::WeightFormat>(WeightOp)>;
+
+/// Creates mtp-fuse-projections, which merges only projections whose weights
+/// have equal formats. If `storedFormat` is null, all formats are equal.
+std::unique_ptr<Pass> createFuseProjectionsPass(StoredFormatFn storedFormat);
 
 /// Creates exec-quantize-weights, which also gives weights without a requested
 /// format the format that keeps them.

@@ -28,8 +28,7 @@ std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
 static void addQuantization(mlir::OpPassManager &manager, const Target &target,
                             const LoweringOptions &lowering) {
   const WeightFormats &formats = lowering.formats;
-  bool keeps = target.hasAllFormats() && lowering.keptFormat;
-  if (!formats.changeWeights() && !keeps)
+  if (!formats.changeWeights() && !lowering.keptFormat)
     return;
   passes::QuantizeWeightsPassOptions options;
   options.format = formats.format;
@@ -40,8 +39,8 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
   options.embeddingGroup = formats.embeddingGroup;
   options.keep.assign(formats.keep.begin(), formats.keep.end());
   options.tie = target.hasAllFormats() && formats.tie;
-  manager.addPass(passes::createQuantizeWeightsPass(
-      std::move(options), keeps ? lowering.keptFormat : nullptr));
+  manager.addPass(passes::createQuantizeWeightsPass(std::move(options),
+                                                    lowering.keptFormat));
 }
 
 void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
@@ -56,7 +55,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
       manager.addPass(passes::createCollectInputsPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
-    manager.addPass(passes::createFuseProjectionsPass());
+    manager.addPass(passes::createFuseProjectionsPass(options.storedFormat));
     manager.addPass(passes::createFuseNormLinearPass());
     manager.addPass(passes::createVerifyEntriesPass());
     break;

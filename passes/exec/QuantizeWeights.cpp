@@ -63,7 +63,7 @@ private:
   FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
   void quantize(exec::WeightOp weight, const Readers &readers,
-                const ::mtp::WeightFormat &format);
+                const ::mtp::WeightFormat &format, bool isKept);
   LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
                            bool isTableFound);
   void tieTables();
@@ -190,10 +190,11 @@ static bool isHead(const Readers &readers) {
 
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,
                                    const Readers &readers,
-                                   const ::mtp::WeightFormat &format) {
+                                   const ::mtp::WeightFormat &format,
+                                   bool isKept) {
   auto attr = FormatAttr::get(&getContext(), format);
   weight.setFormatAttr(attr);
-  if (isRaw(weight) && !format.isPlain()) {
+  if (isRaw(weight) && isKept) {
     weight.setLayoutAttr(
         PanelsAttr::get(&getContext(), formatPanelWidth(), false));
     for (PackedWeightOpInterface call : readers.calls)
@@ -292,10 +293,11 @@ void QuantizeWeightsPass::runOnOperation() {
     } else if (wanted) {
       (isRaw(weight) ? isTableFound : isProjectionFound) = true;
     }
-    if (!wanted && keptFormat)
+    bool isKept = !wanted && keptFormat;
+    if (isKept)
       wanted = keptFormat(weight);
     if (wanted)
-      quantize(weight, readers, *wanted);
+      quantize(weight, readers, *wanted, isKept);
   }
   if (tie)
     tieTables();

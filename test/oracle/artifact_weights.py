@@ -2,7 +2,7 @@
 """Compares the weights of an artifact with the folder that has their values. Standard library only.
 
   python3 artifact_weights.py FOLDER ARTIFACT EXEC DUMP [--format TEXT]...
-      EXEC is the module of `mtpc --compile-to=exec`, which names each weight's sources; DUMP is the
+      EXEC is the module of `mtpc --dump-phases-to`, which names each weight's sources; DUMP is the
       output of `mtp-dump --json`. Each TEXT must be the format of a weight: "int4 32 f16 offset".
 
 A value of the artifact is scale * q + offset, rounded to f32 once. It must have the bits of the
