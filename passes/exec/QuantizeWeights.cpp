@@ -216,7 +216,7 @@ static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
          head.getN() == table.getN();
 }
 
-/// Replaces tables in floats, and in the format of a head, by the head.
+/// Replaces tables that have the tensor of a head in integers by the head.
 void QuantizeWeightsPass::tieTables() {
   SmallVector<exec::WeightOp> weights(getOperation().getOps<exec::WeightOp>());
   for (exec::WeightOp table : weights) {
@@ -234,8 +234,7 @@ void QuantizeWeightsPass::tieTables() {
       refs.push_back(ref);
     }
     auto head = llvm::find_if(weights, [&](exec::WeightOp other) {
-      return other && other != table && hasRowsOf(other, table) &&
-             (!table.isQuantized() || other.getFormat() == table.getFormat());
+      return other && other != table && hasRowsOf(other, table);
     });
     if (!isTable || head == weights.end())
       continue;
