@@ -11,14 +11,41 @@
 #include "dialects/Exec/IR/WeightLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include <functional>
+#include <optional>
+
+namespace mlir::exec {
+class WeightOp;
+} // namespace mlir::exec
 
 namespace mlir::mtp {
+
+class WeightOp;
 
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
+
+/// Returns the format that keeps a weight as its tensors store it, if there is
+/// one.
+using KeptFormatFn =
+    std::function<std::optional<::mtp::WeightFormat>(exec::WeightOp)>;
+
+/// Returns the format that keeps a tensor as it is stored, if there is one.
+using StoredFormatFn =
+    std::function<std::optional<::mtp::WeightFormat>(WeightOp)>;
+
+/// Creates mtp-fuse-projections, which merges only projections whose weights
+/// have equal formats. If `storedFormat` is null, all formats are equal.
+std::unique_ptr<Pass> createFuseProjectionsPass(StoredFormatFn storedFormat);
+
+/// Creates exec-quantize-weights, which also gives weights without a requested
+/// format the format that keeps them.
+std::unique_ptr<Pass>
+createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+                          KeptFormatFn keptFormat);
 
 } // namespace mlir::mtp
 

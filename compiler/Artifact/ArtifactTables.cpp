@@ -247,9 +247,10 @@ TableBuilder::makeBlobs(const std::vector<BlobLayout> &blobs) {
   for (const BlobLayout &blob : blobs) {
     auto name = fbb.CreateString(blob.name);
     auto shape = fbb.CreateVector(blob.shape);
-    entries.push_back(schema::CreateBlob(fbb, name, blob.segment, blob.offset,
-                                         blob.size, blob.dtype, shape,
-                                         blob.format, blob.group, blob.inputs));
+    entries.push_back(schema::CreateBlob(
+        fbb, name, blob.segment, blob.offset, blob.size, blob.dtype, shape,
+        blob.format, blob.group, blob.inputs, schema::BlobScales(blob.scales),
+        blob.hasOffset));
   }
   return fbb.CreateVector(entries);
 }

@@ -11,6 +11,7 @@
 #include "compiler/Artifact/RopeTable.h"
 #include "compiler/Artifact/SegmentStream.h"
 #include "compiler/Artifact/WeightlessFile.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightPacker.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "runtime/artifact/SemanticVerifier.h"
@@ -70,6 +71,10 @@ Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
       packing, &error));
   if (recipe.format.isQuantized() && options.onQuantized)
     options.onQuantized(recipe, error);
+  if (options.onPacked) {
+    MTP_ASSIGN_OR_RETURN(StoredTypes stored, storedTypesOf(*weights, recipe));
+    options.onPacked(recipe, stored);
+  }
   return okStatus();
 }
 

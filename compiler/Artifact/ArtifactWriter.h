@@ -6,6 +6,7 @@
 #include "compiler/Artifact/ArtifactTables.h"
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
 
@@ -25,6 +26,8 @@ struct WriteOptions {
   /// Called for each quantised weight with its error.
   std::function<void(const WeightRecipe &, const QuantizationError &)>
       onQuantized;
+  /// Called with every packed weight and its stored types.
+  std::function<void(const WeightRecipe &, const StoredTypes &)> onPacked;
 };
 
 /// Writes an artifact. Weights are streamed from `weights` into their packed

@@ -130,7 +130,8 @@ static LogicalResult addWeight(PlanLayout &layout, exec::WeightOp weight) {
   if (failed(append(layout.weights,
                     {recipe->name, weight, stored.dtype, packedShape(*recipe),
                      static_cast<uint64_t>(packedBytes(*recipe)), stored.format,
-                     format.group, format.isQuantized() ? recipe->k : 0},
+                     format.group, format.isQuantized() ? recipe->k : 0,
+                     format.scales, format.hasOffset},
                     layout.weightBytes))) {
     return failure();
   }

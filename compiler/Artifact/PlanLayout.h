@@ -18,9 +18,12 @@ struct BlobLayout {
   std::vector<uint64_t> shape;
   uint64_t size = 0;
   schema::BlobFormat format = schema::BlobFormat::Elements;
-  /// For a quantised weight: inputs that share a scale, and inputs of a matrix.
+  /// For a quantised weight: inputs that share a scale, inputs of a matrix, and
+  /// the form of scales and offsets.
   int64_t group = 0;
   int64_t inputs = 0;
+  WeightScales scales = WeightScales::F32;
+  bool hasOffset = false;
   /// Place of the blob after the layout of the whole file: the number of its
   /// segment and its offset there.
   uint32_t segment = 0;

@@ -22,7 +22,8 @@ compiler::encodeRecipes(uint64_t seed,
     entry->name = recipe.name;
     entry->layout = uint8_t(recipe.layout);
     entry->format = std::make_unique<schema::RecipeFormat>(
-        uint8_t(recipe.format.elements), recipe.format.group);
+        uint8_t(recipe.format.elements), recipe.format.group,
+        uint8_t(recipe.format.scales), recipe.format.hasOffset);
     entry->k = recipe.k;
     entry->n = recipe.n;
     entry->count = recipe.count;
@@ -54,8 +55,9 @@ static PlacedRecipe decodeRecipe(const schema::Recipe &entry) {
   WeightRecipe &recipe = placed.recipe;
   recipe.name = entry.name()->str();
   recipe.layout = WeightLayout(entry.layout());
-  recipe.format = {WeightElements(entry.format()->elements()),
-                   entry.format()->group()};
+  recipe.format = {
+      WeightElements(entry.format()->elements()), entry.format()->group(),
+      WeightScales(entry.format()->scales()), entry.format()->has_offset()};
   recipe.k = entry.k();
   recipe.n = entry.n();
   recipe.count = entry.count();

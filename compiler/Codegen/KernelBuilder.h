@@ -190,8 +190,12 @@ public:
   void storeFloats(Value value, Value pointer, DType dtype, Value mask = {});
   /// Loads the first `count` integers at `pointer` as i32, at most `lanes()` of
   /// them. They have `bits` bits: 8, or 4 with the low half of a group of four
-  /// bytes first (see QuantizedPanel). Other lanes are undefined.
-  virtual Value loadPacked(Value pointer, int64_t bits, int64_t count) = 0;
+  /// bytes first (see QuantizedPanel). Words of four bytes lie `stride` bytes
+  /// apart. Other lanes are undefined.
+  virtual Value loadPacked(Value pointer, int64_t bits, int64_t count,
+                           int64_t stride = 4) = 0;
+  /// Loads one f16 as f32.
+  Value loadHalf(Value pointer);
   /// Computes to[2i], to[2i + 1] = body(from[2i], from[2i + 1]) for each i <
   /// pairs. `body` also gets element i of each of the f32 `tables`. `from` is
   /// f32.

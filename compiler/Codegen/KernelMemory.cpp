@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/KernelBuilder.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mtp;
@@ -27,6 +28,11 @@ Value KernelBuilder::loadOne(Type type, Value pointer) {
 
 Value KernelBuilder::loadI32(Value base, Value index) {
   return extend(loadOne(i32Type(), at(base, index, 4)), i64Type());
+}
+
+Value KernelBuilder::loadHalf(Value pointer) {
+  return arith::ExtFOp::create(builder, loc, builder.getF32Type(),
+                               loadOne(builder.getF16Type(), pointer));
 }
 
 void KernelBuilder::storeI32(Value value, Value base, Value index) {

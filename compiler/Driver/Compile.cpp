@@ -5,6 +5,7 @@
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerFiles.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightPacker.h"
 #include "dialects/Exec/IR/ControlKernel.h"
 #include "dialects/Exec/IR/KernelContract.h"
@@ -193,6 +194,34 @@ static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   return Status();
 }
 
+/// Returns a target's format that keeps a weight as its tensors store it. A key
+/// that no file has is reported by checkWeights.
+static std::optional<WeightFormat> keptFormatOf(exec::WeightOp weight,
+                                                const WeightSet &weights,
+                                                const Target &target) {
+  FailureOr<WeightRecipe> recipe = recipeOf(weight);
+  if (failed(recipe))
+    return std::nullopt;
+  Result<std::optional<WeightFormat>> format = findKeptFormat(weights, *recipe);
+  if (!format || !*format || target.hasAllFormats())
+    return format ? *format : std::nullopt;
+  // Other targets do not look up rows in panels.
+  return recipe->layout == WeightLayout::Raw ? std::nullopt
+                                             : plainFormatOf(**format);
+}
+
+/// Returns the format that keeps a tensor as it is stored.
+static std::optional<WeightFormat> storedFormatOf(mlir::mtp::WeightOp weight,
+                                                  const WeightSet &weights) {
+  if (weights.randomSeed())
+    return std::nullopt;
+  WeightSource source;
+  // A key of an entry function is absolute.
+  source.keyPattern = weight.getKey().ltrim('/').str();
+  Result<WeightRows> rows = WeightRows::resolve(weights, source, 0);
+  return rows.isOk() ? rows->keptFormat() : std::nullopt;
+}
+
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
 
 namespace {
@@ -212,6 +241,7 @@ private:
   LogicalResult runPasses(ModuleOp on,
                           llvm::function_ref<void(PassManager &)> populate);
   void startPlans();
+  LoweringOptions modelOptions();
   LogicalResult lowerToExec();
   LogicalResult generateCode();
   LogicalResult dump(const PhaseInfo &info);
@@ -283,10 +313,28 @@ static std::vector<int32_t> idsWithoutToken(ModuleOp module,
   return ids;
 }
 
+/// Returns the options of the phases that all targets share.
+LoweringOptions Compilation::modelOptions() {
+  LoweringOptions lowering = options.lowering;
+  bool keeps = llvm::any_of(options.targets, [](const auto &target) {
+    return target->hasAllFormats();
+  });
+  if (weights && lowering.formats.format == "none")
+    lowering.storedFormat = [this, keeps](mlir::mtp::WeightOp weight) {
+      std::optional<WeightFormat> format = storedFormatOf(weight, *weights);
+      return keeps || !format ? format : plainFormatOf(*format);
+    };
+  return lowering;
+}
+
 LogicalResult Compilation::lowerToExec() {
   LoweringOptions lowering = options.lowering;
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
+    if (weights)
+      lowering.keptFormat = [&](exec::WeightOp weight) {
+        return keptFormatOf(weight, *weights, *plan.target);
+      };
     auto populate = [&](PassManager &manager) {
       populateExecPhase(manager, *plan.target, lowering);
     };
@@ -330,7 +378,7 @@ LogicalResult Compilation::runPhase(const PhaseInfo &info) {
     break;
   }
   if (failed(runPasses(module, [&](PassManager &manager) {
-        populatePhase(manager, info.phase, options.lowering);
+        populatePhase(manager, info.phase, modelOptions());
       })))
     return failure();
   if (info.phase == Phase::Input && writesArtifact())

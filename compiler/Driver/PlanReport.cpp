@@ -61,6 +61,7 @@ struct Plan {
   bool lossy = false;
   std::string rule;
   llvm::ArrayRef<QuantizedWeight> quantized;
+  llvm::ArrayRef<PackedWeight> packed;
   llvm::ArrayRef<KernelResources> resources;
   bool hasGraphs = false;
 
@@ -165,6 +166,30 @@ static void printQuantized(const Plan &plan, JsonWriter &json) {
   json.endArray();
 }
 
+double PackedWeight::bits() const {
+  return 8.0 * double(packedBytes(recipe)) /
+         (double(recipe.count) * double(recipe.n) * double(recipe.k));
+}
+
+static void printPacked(const Plan &plan, JsonWriter &json) {
+  json.key("packed_weights");
+  json.beginArray();
+  for (const PackedWeight &weight : plan.packed) {
+    const WeightFormat &format = weight.recipe.format;
+    json.beginObject();
+    json.field("name", weight.recipe.name);
+    json.field("stored_type", weight.stored.names);
+    json.field("stored_bits", weight.stored.bits);
+    json.field("format", format.name());
+    json.field("group", format.group);
+    json.field("scales", kWeightScales[unsigned(format.scales)]);
+    json.field("offset", format.hasOffset);
+    json.field("bits", weight.bits());
+    json.endObject();
+  }
+  json.endArray();
+}
+
 /// Prints all numbers as functions of n: the arena is base + step * n bytes.
 static void printProgram(const ProgramPlan &program, JsonWriter &json) {
   json.beginObject();
@@ -250,6 +275,7 @@ static std::string jsonReport(const Plan &plan) {
     json.field(kind, count);
   json.endObject();
   printQuantized(plan, json);
+  printPacked(plan, json);
   printResources(plan, json);
   json.key("programs");
   json.beginArray();
@@ -342,6 +368,18 @@ static void printResources(const Plan &plan, llvm::raw_ostream &os) {
                        static_cast<unsigned long long>(kernel.spillBytes));
 }
 
+static void printPacked(const Plan &plan, llvm::raw_ostream &os) {
+  if (!plan.packed.empty())
+    os << "\n"
+       << llvm::left_justify("packed weight", 48)
+       << "stored        bits   packed  format\n";
+  for (const PackedWeight &weight : plan.packed)
+    os << llvm::left_justify(weight.recipe.name, 48)
+       << llvm::left_justify(weight.stored.names, 12)
+       << llvm::format("%6.2f%9.2f", weight.stored.bits, weight.bits()) << "  "
+       << weight.recipe.format.text() << "\n";
+}
+
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
     os << llvm::left_justify(what, 20)
@@ -378,6 +416,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
                        static_cast<int>(weight.format.group),
                        weight.error.relativeRms(), weight.error.maxError);
   }
+  printPacked(plan, os);
   printResources(plan, os);
   printPrograms(plan, os);
   printGraphs(plan, os);
@@ -390,6 +429,7 @@ LogicalResult compiler::printPlanReport(ModuleOp module,
   if (failed(plan))
     return failure();
   plan->quantized = parts.quantized;
+  plan->packed = parts.packed;
   plan->resources = parts.resources;
   plan->hasGraphs = parts.hasGraphs;
   if (json)

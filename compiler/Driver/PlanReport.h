@@ -4,6 +4,7 @@
 #define MTP_COMPILER_DRIVER_PLANREPORT_H
 
 #include "compiler/Target/Target.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include "compiler/Weights/pack/WeightRecipe.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -18,9 +19,19 @@ struct QuantizedWeight {
   QuantizationError error;
 };
 
+/// A packed weight, with its types in the checkpoint.
+struct PackedWeight {
+  WeightRecipe recipe;
+  StoredTypes stored;
+
+  /// Returns the bits of an element in the artifact, with scales and padding.
+  double bits() const;
+};
+
 /// Data that is known after code generation and packing; empty before.
 struct CompiledParts {
   std::vector<QuantizedWeight> quantized;
+  std::vector<PackedWeight> packed;
   /// Resources of a GPU's kernels, if they were assembled.
   std::vector<KernelResources> resources;
   /// True if the runtime makes graphs of the plan's programs.

@@ -23,7 +23,8 @@ struct Flag {
     if (format == "none")
       return takesNone;
     std::optional<WeightElements> elements = findWeightElements(format);
-    return elements && WeightFormat{*elements}.isQuantized();
+    return elements && WeightFormat{*elements}.isQuantized() &&
+           WeightFormat{*elements}.isPlain();
   }
 };
 
@@ -32,7 +33,7 @@ struct Flag {
 std::string compiler::quantizeUsage(bool takesNone, bool takesKeep) {
   std::string text;
   for (const WeightElementsInfo &info : kWeightFormats)
-    if (info.isQuantized)
+    if (info.isQuantized && info.isPlain())
       text += strCat(text.empty() ? "" : "|", info.name);
   return strCat(text, takesNone ? "|none" : "", "[,group=N]",
                 takesKeep ? "[,keep=PATTERN]..." : "");
@@ -40,8 +41,9 @@ std::string compiler::quantizeUsage(bool takesNone, bool takesKeep) {
 
 static Status parseGroup(const Flag &flag, llvm::StringRef text,
                          int64_t &group) {
-  if (text.getAsInteger(10, group) || !isQuantGroup(group)) {
-    return invalidArgument(strCat("expected a multiple of ", kMinQuantGroup,
+  if (text.getAsInteger(10, group) || !isQuantGroup(group) ||
+      group % kQuantGroupStep != 0) {
+    return invalidArgument(strCat("expected a multiple of ", kQuantGroupStep,
                                   " up to ", kMaxQuantGroup, " for group of ",
                                   std::string_view(flag.name), ", got '",
                                   std::string_view(text), "'"));
@@ -91,6 +93,7 @@ Status compiler::parseQuantizeFlags(const QuantizeFlags &flags,
         parseFlag(flag, *flags.head, formats.headFormat, formats.headGroup));
   }
   if (flags.embedding) {
+    formats.tie = false;
     Flag flag{"--quantize-embedding", /*takesNone=*/true, nullptr};
     MTP_RETURN_IF_ERROR(parseFlag(flag, *flags.embedding,
                                   formats.embeddingFormat,

@@ -25,9 +25,10 @@ std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
-static void addQuantization(mlir::OpPassManager &manager,
-                            const WeightFormats &formats) {
-  if (!formats.changeWeights())
+static void addQuantization(mlir::OpPassManager &manager, const Target &target,
+                            const LoweringOptions &lowering) {
+  const WeightFormats &formats = lowering.formats;
+  if (!formats.changeWeights() && !lowering.keptFormat)
     return;
   passes::QuantizeWeightsPassOptions options;
   options.format = formats.format;
@@ -37,7 +38,9 @@ static void addQuantization(mlir::OpPassManager &manager,
   options.embeddingFormat = formats.embeddingFormat;
   options.embeddingGroup = formats.embeddingGroup;
   options.keep.assign(formats.keep.begin(), formats.keep.end());
-  manager.addPass(passes::createQuantizeWeightsPass(std::move(options)));
+  options.tie = target.hasAllFormats() && formats.tie;
+  manager.addPass(passes::createQuantizeWeightsPass(std::move(options),
+                                                    lowering.keptFormat));
 }
 
 void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
@@ -52,7 +55,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
       manager.addPass(passes::createCollectInputsPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
-    manager.addPass(passes::createFuseProjectionsPass());
+    manager.addPass(passes::createFuseProjectionsPass(options.storedFormat));
     manager.addPass(passes::createFuseNormLinearPass());
     manager.addPass(passes::createVerifyEntriesPass());
     break;
@@ -103,7 +106,7 @@ void mtp::compiler::populateExecPhase(mlir::OpPassManager &manager,
                        options.idsWithoutToken.end());
     manager.addPass(passes::createMaskTokensPass(std::move(mask)));
   }
-  addQuantization(manager, options.formats);
+  addQuantization(manager, target, options);
   manager.addPass(passes::createFuseArgmaxPass());
   manager.addPass(passes::createFuseRopePass());
   manager.addPass(passes::createDeferOutputsPass());

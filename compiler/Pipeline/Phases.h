@@ -10,6 +10,9 @@
 
 #include "compiler/Target/Target.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "runtime/schema/WeightFormat.h"
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +62,9 @@ struct WeightFormats {
   std::string embeddingFormat = "none";
   int64_t embeddingGroup = 0;
   std::vector<std::string> keep;
+  /// False if the user chose the embedding's format; it is then stored apart
+  /// from the head.
+  bool tie = true;
 
   bool changeWeights() const {
     return format != "none" || !headFormat.empty() || embeddingFormat != "none";
@@ -68,6 +74,12 @@ struct WeightFormats {
 /// The user's choices for the lowering to exec.
 struct LoweringOptions {
   WeightFormats formats;
+  /// Returns the target's format that keeps a weight as its tensors store it;
+  /// null to keep none.
+  std::function<std::optional<WeightFormat>(mlir::exec::WeightOp)> keptFormat;
+  /// Returns the format that keeps a tensor as it is stored. If not null,
+  /// projections of different formats stay apart.
+  mlir::mtp::StoredFormatFn storedFormat;
   /// Tokens that may be drafted, ascending; empty for all tokens.
   std::vector<int32_t> draftTokens;
   /// Ids of the vocabulary that are never picked, because the tokenizer has no

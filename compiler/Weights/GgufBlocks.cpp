@@ -1,7 +1,6 @@
 //===- GgufBlocks.cpp - Block formats of GGUF tensors ---------------------===//
 //
-// Each function decodes one block. Products of scales and integers have at most
-// 24 bits, so only the subtraction or addition of a minimum rounds.
+// Each function decodes the integers and scales of one block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +13,6 @@
 namespace mtp {
 
 namespace {
-
-/// Largest number of elements of a block.
-constexpr int64_t kMostBlockElements = 256;
-/// The values of IQ4_NL and IQ4_XS.
-constexpr int kNonLinear[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                1,    13,   25,  38,  53,  69,  89,  113};
-/// The values of MXFP4 and NVFP4, doubled.
-constexpr int kFloat4[16] = {0, 1,  2,  3,  4,  6,  8,  12,
-                             0, -1, -2, -3, -4, -6, -8, -12};
 
 float readHalf(const uint8_t *bytes) {
   float value;
@@ -39,16 +29,21 @@ int nibble(const uint8_t *bytes, int i, int count = 32) {
   return i < count / 2 ? low(bytes[i]) : high(bytes[i - count / 2]);
 }
 
-void decodeQ4_0(const uint8_t *block, float *out) {
-  float scale = readHalf(block);
+void decodeQ4_0(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = {readHalf(block)};
   for (int i = 0; i < 32; ++i)
-    out[i] = float(nibble(block + 2, i) - 8) * scale;
+    q[i] = int16_t(nibble(block + 2, i) - 8);
 }
 
-void decodeQ4_1(const uint8_t *block, float *out) {
-  float scale = readHalf(block), least = readHalf(block + 2);
+/// Returns the codes of a group that stores a scale and its smallest value.
+GroupCodes scaleAndLeast(const uint8_t *block) {
+  return {readHalf(block), -readHalf(block + 2), 1, 1};
+}
+
+void decodeQ4_1(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = scaleAndLeast(block);
   for (int i = 0; i < 32; ++i)
-    out[i] = float(nibble(block + 4, i)) * scale + least;
+    q[i] = int16_t(nibble(block + 4, i));
 }
 
 /// Returns nibble `i` with its fifth bit.
@@ -56,28 +51,28 @@ int fiveBits(const uint8_t *highs, const uint8_t *nibbles, int i) {
   return nibble(nibbles, i) | (highs[i / 8] >> i % 8 & 1) << 4;
 }
 
-void decodeQ5_0(const uint8_t *block, float *out) {
-  float scale = readHalf(block);
+void decodeQ5_0(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = {readHalf(block)};
   for (int i = 0; i < 32; ++i)
-    out[i] = float(fiveBits(block + 2, block + 6, i) - 16) * scale;
+    q[i] = int16_t(fiveBits(block + 2, block + 6, i) - 16);
 }
 
-void decodeQ5_1(const uint8_t *block, float *out) {
-  float scale = readHalf(block), least = readHalf(block + 2);
+void decodeQ5_1(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = scaleAndLeast(block);
   for (int i = 0; i < 32; ++i)
-    out[i] = float(fiveBits(block + 4, block + 8, i)) * scale + least;
+    q[i] = int16_t(fiveBits(block + 4, block + 8, i));
 }
 
-void decodeQ8_0(const uint8_t *block, float *out) {
-  float scale = readHalf(block);
+void decodeQ8_0(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = {readHalf(block)};
   for (int i = 0; i < 32; ++i)
-    out[i] = float(int8_t(block[2 + i])) * scale;
+    q[i] = int8_t(block[2 + i]);
 }
 
-void decodeIQ4_NL(const uint8_t *block, float *out) {
-  float scale = readHalf(block);
+void decodeIQ4_NL(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = {readHalf(block)};
   for (int i = 0; i < 32; ++i)
-    out[i] = float(kNonLinear[nibble(block + 2, i)]) * scale;
+    q[i] = int16_t(kNL4Table[nibble(block + 2, i)]);
 }
 
 /// Returns half of the power of two that a scale of MXFP4 names. 255 is not
@@ -88,40 +83,28 @@ float halfPower(uint8_t exponent) {
   return std::bit_cast<float>(bits);
 }
 
-void decodeMXFP4(const uint8_t *block, float *out) {
-  float scale = halfPower(block[0]);
+void decodeMXFP4(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  groups[0] = {halfPower(block[0])};
   for (int i = 0; i < 32; ++i)
-    out[i] = float(kFloat4[nibble(block + 1, i)]) * scale;
+    q[i] = int16_t(kE2M1Table[nibble(block + 1, i)]);
 }
 
-/// Returns half of an unsigned E4M3 number.
-float halfOfE4M3(uint8_t bits) {
-  int exponent = bits >> 3 & 15, mantissa = bits & 7;
-  if ((bits & 0x7f) == 0x7f)
-    return 0;
-  if (exponent == 0)
-    return float(mantissa) * 0x1p-10f;
-  return std::bit_cast<float>(uint32_t(exponent + 127 - 8) << 23 |
-                              uint32_t(mantissa) << 20);
-}
-
-void decodeNVFP4(const uint8_t *block, float *out) {
+void decodeNVFP4(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   for (int part = 0; part < 4; ++part) {
-    float scale = halfOfE4M3(block[part]);
+    groups[part] = {halfOfE4M3(block[part])};
     for (int i = 0; i < 16; ++i)
-      out[16 * part + i] =
-          float(kFloat4[nibble(block + 4 + 8 * part, i, 16)]) * scale;
+      q[16 * part + i] =
+          int16_t(kE2M1Table[nibble(block + 4 + 8 * part, i, 16)]);
   }
 }
 
-void decodeQ2_K(const uint8_t *block, float *out) {
-  const uint8_t *scales = block, *quants = block + 16;
+void decodeQ2_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   float scale = readHalf(block + 80), least = readHalf(block + 82);
+  for (int group = 0; group < 16; ++group)
+    groups[group] = {scale, least, low(block[group]), high(block[group])};
   for (int i = 0; i < 256; ++i) {
     int half = i / 128, shift = i / 32 % 4;
-    int bits = quants[32 * half + i % 32] >> 2 * shift & 3;
-    uint8_t both = scales[i / 16];
-    out[i] = scale * float(low(both)) * float(bits) - least * float(high(both));
+    q[i] = block[16 + 32 * half + i % 32] >> 2 * shift & 3;
   }
 }
 
@@ -131,83 +114,70 @@ int scaleOfQ3_K(const uint8_t *scales, int i) {
   return lows | (scales[8 + i % 4] >> 2 * (i / 4) & 3) << 4;
 }
 
-void decodeQ3_K(const uint8_t *block, float *out) {
+void decodeQ3_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   const uint8_t *highs = block, *quants = block + 32, *scales = block + 96;
   float scale = readHalf(block + 108);
+  for (int group = 0; group < 16; ++group)
+    groups[group] = {scale, 0, scaleOfQ3_K(scales, group) - 32, 0};
   for (int i = 0; i < 256; ++i) {
     int half = i / 128, shift = i / 32 % 4;
     int bits = quants[32 * half + i % 32] >> 2 * shift & 3;
     bool isHigh = highs[i % 32] >> (4 * half + shift) & 1;
-    out[i] = scale * float(scaleOfQ3_K(scales, i / 16) - 32) *
-             float(bits - (isHigh ? 0 : 4));
+    q[i] = int16_t(bits - (isHigh ? 0 : 4));
   }
 }
 
-/// The scale and the minimum of one group of Q4_K and Q5_K.
-struct ScaleAndLeast {
-  int scale, least;
-};
-
-ScaleAndLeast scalesOfGroup(const uint8_t *scales, int group) {
-  if (group < 4)
-    return {scales[group] & 63, scales[group + 4] & 63};
-  return {low(scales[group + 4]) | (scales[group - 4] >> 6) << 4,
-          high(scales[group + 4]) | (scales[group] >> 6) << 4};
-}
-
-void decodeQ4_K(const uint8_t *block, float *out) {
+/// Decodes the scales and minima of Q4_K and Q5_K.
+void decodeGroups(const uint8_t *block, GroupCodes *groups) {
   float scale = readHalf(block), least = readHalf(block + 2);
-  for (int group = 0; group < 8; ++group) {
-    ScaleAndLeast of = scalesOfGroup(block + 4, group);
-    const uint8_t *quants = block + 16 + 32 * (group / 2);
-    for (int i = 0; i < 32; ++i) {
-      int bits = group % 2 ? high(quants[i]) : low(quants[i]);
-      out[32 * group + i] =
-          scale * float(of.scale) * float(bits) - least * float(of.least);
-    }
+  const uint8_t *scales = block + 4;
+  for (int i = 0; i < 4; ++i) {
+    groups[i] = {scale, least, scales[i] & 63, scales[i + 4] & 63};
+    groups[i + 4] = {scale, least, low(scales[i + 8]) | (scales[i] >> 6) << 4,
+                     high(scales[i + 8]) | (scales[i + 4] >> 6) << 4};
   }
 }
 
-void decodeQ5_K(const uint8_t *block, float *out) {
-  float scale = readHalf(block), least = readHalf(block + 2);
+void decodeQ4_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  decodeGroups(block, groups);
+  for (int i = 0; i < 256; ++i)
+    q[i] = int16_t(nibble(block + 16 + 32 * (i / 64), i % 64, 64));
+}
+
+void decodeQ5_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
+  decodeGroups(block, groups);
   const uint8_t *highs = block + 16;
-  for (int group = 0; group < 8; ++group) {
-    ScaleAndLeast of = scalesOfGroup(block + 4, group);
-    const uint8_t *quants = block + 48 + 32 * (group / 2);
-    for (int i = 0; i < 32; ++i) {
-      int bits = group % 2 ? high(quants[i]) : low(quants[i]);
-      bits += (highs[i] >> group & 1) * 16;
-      out[32 * group + i] =
-          scale * float(of.scale) * float(bits) - least * float(of.least);
-    }
-  }
+  for (int i = 0; i < 256; ++i)
+    q[i] = int16_t(nibble(block + 48 + 32 * (i / 64), i % 64, 64) |
+                   (highs[i % 32] >> i / 32 & 1) << 4);
 }
 
-void decodeQ6_K(const uint8_t *block, float *out) {
+void decodeQ6_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   float scale = readHalf(block + 208);
+  for (int group = 0; group < 16; ++group)
+    groups[group] = {scale, 0, int8_t(block[192 + group]), 0};
   for (int i = 0; i < 256; ++i) {
     int half = i / 128, quarter = i / 32 % 4, at = i % 32;
     uint8_t byte = block[64 * half + 32 * (quarter % 2) + at];
     int bits = quarter < 2 ? low(byte) : high(byte);
     bits |= (block[128 + 32 * half + at] >> 2 * quarter & 3) << 4;
-    out[i] = scale * float(int8_t(block[192 + i / 16])) * float(bits - 32);
+    q[i] = int16_t(bits - 32);
   }
 }
 
-void decodeIQ4_XS(const uint8_t *block, float *out) {
+void decodeIQ4_XS(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   float scale = readHalf(block);
   int highs = block[2] | block[3] << 8;
   for (int group = 0; group < 8; ++group) {
     int of = (block[4 + group / 2] >> 4 * (group % 2) & 15) |
              (highs >> 2 * group & 3) << 4;
+    groups[group] = {scale, 0, of - 32, 0};
     for (int i = 0; i < 32; ++i)
-      out[32 * group + i] =
-          scale * float(of - 32) *
-          float(kNonLinear[nibble(block + 8 + 16 * group, i)]);
+      q[32 * group + i] = int16_t(kNL4Table[nibble(block + 8 + 16 * group, i)]);
   }
 }
 
-using Decoder = void (*)(const uint8_t *block, float *out);
+using Decoder = void (*)(const uint8_t *block, GroupCodes *groups, int16_t *q);
 
 Decoder findDecoder(WeightType type) {
   switch (type) {
@@ -244,16 +214,85 @@ Decoder findDecoder(WeightType type) {
   }
 }
 
-/// Decodes `count` whole blocks at `bytes`. The type must have blocks.
-void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
-                  float *out) {
-  Decoder decode = findDecoder(type);
-  uint64_t pitch = blockBytes(type), width = blockElements(type);
-  for (int64_t i = 0; i < count && decode; ++i)
-    decode(bytes + uint64_t(i) * pitch, out + uint64_t(i) * width);
+} // namespace
+
+float halfOfE4M3(uint8_t bits) {
+  int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  if ((bits & 0x7f) == 0x7f)
+    return 0;
+  if (exponent == 0)
+    return float(mantissa) * 0x1p-10f;
+  return std::bit_cast<float>(uint32_t(exponent + 127 - 8) << 23 |
+                              uint32_t(mantissa) << 20);
 }
 
-} // namespace
+std::optional<WeightFormat> formatOfBlocks(WeightType type) {
+  using enum WeightElements;
+  constexpr WeightScales F16 = WeightScales::F16, F16x6 = WeightScales::F16x6,
+                         F16x8 = WeightScales::F16x8;
+  constexpr WeightScales E8M0 = WeightScales::E8M0, E4M3 = WeightScales::E4M3;
+  switch (type) {
+  case WeightType::Q4_0:
+    return WeightFormat{Int4, 32, F16};
+  case WeightType::Q4_1:
+    return WeightFormat{Int4, 32, F16, true};
+  case WeightType::Q5_0:
+    return WeightFormat{Int5, 32, F16};
+  case WeightType::Q5_1:
+    return WeightFormat{Int5, 32, F16, true};
+  case WeightType::Q8_0:
+    return WeightFormat{Int8, 32, F16};
+  case WeightType::IQ4_NL:
+    return WeightFormat{NL4, 32, F16};
+  case WeightType::Q2_K:
+    return WeightFormat{Int4, 16, F16x8, true};
+  case WeightType::Q3_K:
+    return WeightFormat{Int4, 16, F16x8};
+  case WeightType::Q4_K:
+    return WeightFormat{Int4, 32, F16x6, true};
+  case WeightType::Q5_K:
+    return WeightFormat{Int5, 32, F16x6, true};
+  case WeightType::Q6_K:
+    return WeightFormat{Int6, 16, F16x8};
+  case WeightType::IQ4_XS:
+    return WeightFormat{NL4, 32, F16x8};
+  case WeightType::MXFP4:
+    return WeightFormat{E2M1, 32, E8M0};
+  case WeightType::NVFP4:
+    return WeightFormat{E2M1, 16, E4M3};
+  default:
+    return std::nullopt;
+  }
+}
+
+void decodeCodes(WeightType type, const uint8_t *block, GroupCodes *groups,
+                 int16_t *q) {
+  if (Decoder decode = findDecoder(type))
+    decode(block, groups, q);
+}
+
+/// Decodes `count` whole blocks at `bytes`. The type must have blocks.
+static void decodeBlocks(WeightType type, const uint8_t *bytes, int64_t count,
+                         float *out) {
+  std::optional<WeightFormat> format = formatOfBlocks(type);
+  if (!format)
+    return;
+  Decoder decode = findDecoder(type);
+  int64_t pitch = int64_t(blockBytes(type)),
+          width = int64_t(blockElements(type));
+  GroupCodes groups[kMostBlockGroups];
+  int16_t q[kMostBlockElements];
+  for (int64_t block = 0; block < count; ++block) {
+    decode(bytes + block * pitch, groups, q);
+    for (int64_t first = 0; first < width; first += format->group) {
+      const GroupCodes &group = groups[first / format->group];
+      // Without an offset this is -0, which changes no value.
+      float scale = group.scaleOf(), offset = group.offsetOf();
+      for (int64_t i = first; i < first + format->group; ++i)
+        out[block * width + i] = float(q[i]) * scale + offset;
+    }
+  }
+}
 
 void decodeRun(WeightType type, const uint8_t *bytes, int64_t first,
                int64_t count, float *out) {

@@ -102,11 +102,21 @@ std::optional<GroupForm> StoredTensor::groupForm() const {
   return form.bits <= 8 ? std::optional(form) : std::nullopt;
 }
 
+double StoredTensor::bits() const {
+  double ofGroup = double(bitWidth(scales.type));
+  if (hasZeros())
+    ofGroup += signedZeros ? 8 : double(zeros.bits);
+  double group =
+      double(scales.rowBlock * std::min(scales.colBlock, extents.back()));
+  return double(codes.bits) + ofGroup / group;
+}
+
 void StoredTensor::readCodes(int64_t row, int64_t col, int64_t count,
-                             GroupCodes *groups, int16_t *q) const {
+                             int64_t group, GroupCodes *groups,
+                             int16_t *q) const {
   bool isSigned = groupForm()->isSigned;
-  for (int64_t i = 0; i < count; i += scales.colBlock, ++groups) {
-    int64_t length = std::min(scales.colBlock, count - i);
+  for (int64_t i = 0; i < count; i += group, ++groups) {
+    int64_t length = std::min(group, count - i);
     int64_t block = blockOf(col + i);
     float scale = scaleAt(row, block);
     int zero = zeroAt(row, block);

@@ -57,10 +57,14 @@ public:
   /// row's successive columns, with scales that f32 represents.
   std::optional<GroupForm> groupForm() const;
 
-  /// Reads the integers and groups of `count` columns of a row from `col` on.
-  /// Precondition: groupForm() has a value, and `col` begins a group.
-  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
-                 int16_t *q) const;
+  /// Reads the integers of `count` columns of a row from `col` on, in groups of
+  /// `group`. Precondition: groupForm() has a value, `group` divides its group
+  /// or its group is a row, and `col` begins a group.
+  void readCodes(int64_t row, int64_t col, int64_t count, int64_t group,
+                 GroupCodes *groups, int16_t *q) const;
+
+  /// Returns the stored bits of an element, with its share of scales and zeros.
+  double bits() const;
 
 private:
   friend class StoredFormat;

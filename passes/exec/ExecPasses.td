@@ -57,9 +57,13 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     unchanged. So do weights if the key of one of their tensors matches a `keep`
     pattern; each pattern must match a weight. Heads (`role head`) may have a
     separate format. Tables that only `exec.embed` reads change only if a
-    separate format is given. If embedding and head are one tensor, they are two
-    weights. If no weight can take a requested format, the pass reports an
-    error.
+    separate format is given. If no weight can take a requested format, the pass
+    reports an error.
+
+    A pass that was created with a function for kept formats gives the weights
+    that no option changes the format that keeps their tensors. Tables in such a
+    format are in panels. With `tie`, a table that has the tensor of a head in
+    integers is replaced by the head, whose panels `exec.embed` reads.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
@@ -76,11 +80,14 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     Option<"embeddingGroup", "embedding-group", "int64_t", "64",
            "group of embedding tables">,
     ListOption<"keep", "keep", "std::string",
-               "globs over keys of tensors that stay unchanged">
+               "globs over keys of tensors that stay unchanged">,
+    Option<"tie", "tie", "bool", "false",
+           "whether an embedding may be read from the head's panels">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "weights that became integers">,
-    Statistic<"numKept", "kept", "weights that a pattern kept">
+    Statistic<"numKept", "kept", "weights that a pattern kept">,
+    Statistic<"numTied", "tied", "tables that became a head's panels">
   ];
 }
 

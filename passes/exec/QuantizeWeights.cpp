@@ -51,6 +51,10 @@ struct QuantizeWeightsPass
     : public mlir::mtp::impl::QuantizeWeightsPassBase<QuantizeWeightsPass> {
   using Base::Base;
 
+  QuantizeWeightsPass(const mlir::mtp::QuantizeWeightsPassOptions &options,
+                      mlir::mtp::KeptFormatFn keptFormat)
+      : Base(options), keptFormat(std::move(keptFormat)) {}
+
   void runOnOperation() override;
 
 private:
@@ -59,9 +63,12 @@ private:
   FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
   void quantize(exec::WeightOp weight, const Readers &readers,
-                const ::mtp::WeightFormat &format);
+                const ::mtp::WeightFormat &format, bool isKept);
   LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
                            bool isTableFound);
+  void tieTables();
+
+  mlir::mtp::KeptFormatFn keptFormat;
 };
 
 } // namespace
@@ -73,15 +80,18 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
   ::mtp::WeightFormat format;
   if (auto elements = ::mtp::findWeightElements(name))
     format = {*elements, group};
-  if (!format.isQuantized()) {
+  auto isOffered = [](const ::mtp::WeightElementsInfo &info) {
+    return info.isQuantized && info.isPlain();
+  };
+  if (!isOffered(format.info())) {
     std::string names;
     for (const ::mtp::WeightElementsInfo &info : ::mtp::kWeightFormats)
-      if (info.isQuantized)
+      if (isOffered(info))
         names += (names.empty() ? "" : ", ") + std::string(info.name);
     return getOperation().emitError("expected a format of ")
            << names << " or none for weights, got '" << name << "'";
   }
-  if (!format.isValid()) {
+  if (!format.isValid() || !format.isPlain()) {
     return getOperation().emitError("expected a group of a multiple of 32 up "
                                     "to 128 for weights, got ")
            << group;
@@ -180,14 +190,66 @@ static bool isHead(const Readers &readers) {
 
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,
                                    const Readers &readers,
-                                   const ::mtp::WeightFormat &format) {
+                                   const ::mtp::WeightFormat &format,
+                                   bool isKept) {
   auto attr = FormatAttr::get(&getContext(), format);
   weight.setFormatAttr(attr);
+  if (isRaw(weight) && isKept) {
+    weight.setLayoutAttr(
+        PanelsAttr::get(&getContext(), formatPanelWidth(), false));
+    for (PackedWeightOpInterface call : readers.calls)
+      cast<EmbedOp>(call.getOperation()).setPanelRows(weight.getN());
+  }
   for (RefOp ref : readers.refs)
     ref.getResult().setType(weight.getPackedType());
   for (PackedWeightOpInterface call : readers.calls)
     call.setFormatAttr(attr);
   ++numQuantized;
+}
+
+/// Returns whether a head's panels of integers have the rows of a table.
+static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
+  auto panels = dyn_cast<PanelsAttr>(head.getLayout());
+  return panels && !panels.getFragments() && head.isQuantized() &&
+         head.getSources() == table.getSources() && !head.getPicks() &&
+         head.getStack() == 1 && head.getK() == table.getK() &&
+         head.getN() == table.getN();
+}
+
+/// Replaces tables that have the tensor of a head in integers by the head.
+void QuantizeWeightsPass::tieTables() {
+  SmallVector<exec::WeightOp> weights(getOperation().getOps<exec::WeightOp>());
+  for (exec::WeightOp table : weights) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(table, getOperation());
+    if (!uses || table.getPicks() || table.getStack() != 1 || uses->empty())
+      continue;
+    SmallVector<RefOp> refs;
+    bool isTable = true;
+    for (const SymbolTable::SymbolUse &use : *uses) {
+      auto ref = dyn_cast<RefOp>(use.getUser());
+      isTable &= ref && llvm::all_of(ref->getUsers(), [](Operation *user) {
+                   return isa<EmbedOp>(user);
+                 });
+      refs.push_back(ref);
+    }
+    auto head = llvm::find_if(weights, [&](exec::WeightOp other) {
+      return other && other != table && hasRowsOf(other, table);
+    });
+    if (!isTable || head == weights.end())
+      continue;
+    for (RefOp ref : refs) {
+      ref.setResource(head->getSymName());
+      ref.getResult().setType(head->getPackedType());
+      for (Operation *user : ref->getUsers()) {
+        cast<EmbedOp>(user).setFormatAttr(head->getFormat());
+        cast<EmbedOp>(user).setPanelRows(head->getN());
+      }
+    }
+    *llvm::find(weights, table) = {};
+    table.erase();
+    ++numTied;
+  }
 }
 
 /// Checks that each requested format was used.
@@ -221,18 +283,29 @@ void QuantizeWeightsPass::runOnOperation() {
     Format wanted = isRaw(weight)     ? formats->table
                     : isHead(readers) ? formats->head
                                       : formats->body;
-    if (!wanted)
-      continue;
-    if (llvm::any_of(*patterns, [&, weight = weight](const auto &pattern) {
-          return matches(weight, pattern);
+    if (wanted && llvm::any_of(*patterns, [&, weight = weight](const auto &p) {
+          return matches(weight, p);
         })) {
       LDBG() << "stays, as a pattern says so: " << weight.getSymName();
       ++numKept;
-      continue;
+      wanted = {};
+    } else if (wanted) {
+      (isRaw(weight) ? isTableFound : isProjectionFound) = true;
     }
-    quantize(weight, readers, *wanted);
-    (isRaw(weight) ? isTableFound : isProjectionFound) = true;
+    bool isKept = !wanted && keptFormat;
+    if (isKept)
+      wanted = keptFormat(weight);
+    if (wanted)
+      quantize(weight, readers, *wanted, isKept);
   }
+  if (tie)
+    tieTables();
   if (failed(checkFound(*formats, isProjectionFound, isTableFound)))
     signalPassFailure();
+}
+
+std::unique_ptr<Pass>
+mlir::mtp::createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+                                     KeptFormatFn keptFormat) {
+  return std::make_unique<QuantizeWeightsPass>(options, std::move(keptFormat));
 }

@@ -23,9 +23,10 @@ static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
   Location loc = op.getLoc();
   exec::FormatAttr format = context.formatOf(op.getTable());
   Value table = context.packedRaw(op.getTable(), format, loc);
-  context.map(op.getResult(), context.call<exec::EmbedOp>(
-                                  loc, op.getType(), table,
-                                  context.lookup(op.getTokens()), format));
+  context.map(op.getResult(),
+              context.call<exec::EmbedOp>(loc, op.getType(), table,
+                                          context.lookup(op.getTokens()),
+                                          format, IntegerAttr()));
   return success();
 }
 

@@ -84,9 +84,10 @@ static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
   if (blob.format() > schema::BlobFormat::MAX)
     return dataLoss(strCat("unknown format ", unsigned(blob.format())));
   if (blob.format() == schema::BlobFormat::Elements) {
-    if (blob.group() != 0 || blob.inputs() != 0)
-      return dataLoss(strCat("expected no group and no inputs for plain "
-                             "elements, got ",
+    if (blob.group() != 0 || blob.inputs() != 0 ||
+        blob.scales() != schema::BlobScales::F32 || blob.has_offset())
+      return dataLoss(strCat("expected no group, inputs and offset, and scales "
+                             "of f32 for plain elements, got group ",
                              blob.group(), " and ", blob.inputs()));
     return okStatus();
   }
@@ -94,10 +95,11 @@ static Status verifyFormat(const schema::Blob &blob, schema::SegmentKind kind) {
     return dataLoss(strCat("expected plain elements in a constant, got ",
                            schema::EnumNameBlobFormat(blob.format())));
   const QuantizedBlob &known = *findQuantizedBlob(blob.format());
-  WeightFormat format{known.elements, blob.group()};
-  if (!format.isValid() || blob.inputs() == 0)
-    return dataLoss(strCat("expected a group of a multiple of 32 up to 128 and "
-                           "a number of inputs, got ",
+  WeightFormat format = *weightFormatOf(blob);
+  if (!format.isValid() || (known.isTable && !format.isPlain()) ||
+      blob.inputs() == 0)
+    return dataLoss(strCat("expected a group that suits elements and scales, "
+                           "and a number of inputs, got group ",
                            blob.group(), " and ", blob.inputs()));
   uint64_t bytes =
       uint64_t(known.isTable ? format.rowBytes(blob.inputs())

@@ -27,6 +27,10 @@ inline constexpr QuantizedBlob kQuantizedBlobs[] = {
     {schema::BlobFormat::Int4, WeightElements::Int4, false},
     {schema::BlobFormat::Int8Rows, WeightElements::Int8, true},
     {schema::BlobFormat::Int4Rows, WeightElements::Int4, true},
+    {schema::BlobFormat::Int5, WeightElements::Int5, false},
+    {schema::BlobFormat::Int6, WeightElements::Int6, false},
+    {schema::BlobFormat::E2M1, WeightElements::E2M1, false},
+    {schema::BlobFormat::NL4, WeightElements::NL4, false},
 };
 
 /// Returns the meaning of `format`; null for Elements and unknown values.
@@ -41,7 +45,8 @@ constexpr const QuantizedBlob *findQuantizedBlob(schema::BlobFormat format) {
 /// elements.
 inline std::optional<WeightFormat> weightFormatOf(const schema::Blob &blob) {
   if (const QuantizedBlob *known = findQuantizedBlob(blob.format()))
-    return WeightFormat{known->elements, blob.group()};
+    return WeightFormat{known->elements, blob.group(),
+                        WeightScales(blob.scales()), blob.has_offset()};
   if (blob.format() == schema::BlobFormat::Elements &&
       blob.dtype() == schema::DType::F32)
     return WeightFormat{WeightElements::F32};
@@ -65,22 +70,23 @@ constexpr StoredFormat storedFormatOf(WeightElements elements, bool isTable) {
                                             : schema::DType::F32};
 }
 
-// Checks that every quantised format has panels and a table, in both
-// directions.
+// Checks that both directions agree, and that every quantised format has
+// panels.
 static_assert([] {
   size_t quantized = 0;
   for (const WeightElementsInfo &info : kWeightFormats)
     for (bool isTable : {false, true}) {
       schema::BlobFormat format = storedFormatOf(info.elements, isTable).format;
       const QuantizedBlob *blob = findQuantizedBlob(format);
-      if (info.isQuantized != (blob != nullptr))
+      if (info.isQuantized && !isTable && !blob)
         return false;
       if (blob && (blob->elements != info.elements || blob->isTable != isTable))
         return false;
-      quantized += info.isQuantized;
+      quantized += blob != nullptr;
     }
   return quantized == std::size(kQuantizedBlobs) &&
-         quantized == size_t(schema::BlobFormat::MAX);
+         quantized == size_t(schema::BlobFormat::MAX) &&
+         std::size(kWeightScales) == size_t(schema::BlobScales::MAX) + 1;
 }());
 
 } // namespace mtp

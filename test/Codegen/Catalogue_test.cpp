@@ -39,10 +39,11 @@ TEST(Catalogue, RefusesParametersThatTheKindDoesNotHave) {
   expectIn(error("add", "a_stride = 4"), "missing required parameter: width");
   expectIn(error("linear", "k = 4, n = 4, format = <f16>"), "f16");
   expectIn(error("linear", "k = 64, n = 4, format = <int4>"),
-           "expected a group of a multiple of 32 up to 128 for elements of "
-           "int4, got 0");
+           "expected a group of 16 or a multiple of 32 up to 128 for elements "
+           "of int4, got 0");
   expectIn(error("embed", "width = 64, vocab = 4, format = <bf16, group = 32>"),
-           "expected no group for elements of bf16, got 32");
+           "expected no group, scales or offset for elements of bf16, got "
+           "group 32");
   expectIn(error("rope", "heads = 1, rotation = <dim = 3>"),
            "expected an even number of columns");
   expectIn(error("concat_rows", "width = 8, rows = 2"), "expected '>'");

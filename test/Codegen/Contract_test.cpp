@@ -51,6 +51,14 @@ const Case cases[] = {
     {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
     {"embed", "width = 70, vocab = 5, format = <int8, group = 64>", {3}},
     {"embed", "width = 70, vocab = 5, format = <int4, group = 32>", {3}},
+    {"embed",
+     "width = 330, vocab = 37, panels = true, format = <int6, group = 16, "
+     "scales = f16x8>",
+     {3}},
+    {"embed",
+     "width = 330, vocab = 37, panels = true, format = <int5, group = 32, "
+     "scales = f16x6, offset = true>",
+     {3}},
     {"mask_first", "width = 21", {3}},
     {"rms_norm",
      "width = 7, groups = 3, eps = 1.0e-6 : f32, x_stride = 25, y_stride = 22",
@@ -62,6 +70,28 @@ const Case cases[] = {
     {"linear", "k = 33, n = 74, format = <f32>, activation = swiglu", {2}},
     {"linear", "k = 70, n = 33, format = <int8, group = 64>", {17}},
     {"linear", "k = 70, n = 33, format = <int4, group = 32>", {5}},
+    {"linear",
+     "k = 70, n = 33, format = <int4, group = 32, scales = f16, offset = true>",
+     {5}},
+    {"linear",
+     "k = 330, n = 33, format = <int5, group = 32, scales = f16x6, offset = "
+     "true>",
+     {3}},
+    {"linear",
+     "k = 330, n = 33, format = <int6, group = 16, scales = f16x8>",
+     {9}},
+    {"linear",
+     "k = 330, n = 33, format = <e2m1, group = 32, scales = e8m0>",
+     {9}},
+    {"linear", "k = 70, n = 33, format = <nl4, group = 32, scales = f16>", {9}},
+    {"embed",
+     "width = 70, vocab = 37, panels = true, format = <e2m1, group = 16, "
+     "scales = e4m3>",
+     {3}},
+    {"embed",
+     "width = 70, vocab = 37, panels = true, format = <nl4, group = 32, "
+     "scales = f16>",
+     {3}},
     {"linear_argmax",
      "k = 21, n = 37, format = <bf16>, bias = true, logits = true, slots = 2",
      {3}},
@@ -281,6 +311,8 @@ static bool runsOn(const TestTarget &target, const Case &c) {
                        llvm::StringRef(c.keys).contains("prepared");
   if (!target.isGpu)
     return !samples && !isOfFragments;
+  if (llvm::StringRef(c.keys).contains("scales = "))
+    return false;
   if (kind.starts_with("moe_"))
     return c.params[0] == 1;
   return samples || isOfFragments || kind == "pack_rows" ||
@@ -350,6 +382,9 @@ TEST(WeightElements, HaveOneNameInModulesAndFiles) {
   for (const mtp::WeightElementsInfo &info : mtp::kWeightFormats)
     EXPECT_EQ(stringifyWeightElements(WeightElements(info.elements)),
               llvm::StringRef(info.name));
+  for (size_t i = 0; i < std::size(mtp::kWeightScales); ++i)
+    EXPECT_EQ(stringifyWeightScales(WeightScales(i)),
+              llvm::StringRef(mtp::kWeightScales[i]));
 }
 
 TEST_F(ContractTest, NamesWhatIsMissing) {

@@ -26,7 +26,7 @@ struct Case {
   bool fragments = false;
 
   bool runsOn(const TestTarget &target) const {
-    return target.isGpu || !fragments;
+    return target.isGpu ? format.format().isPlain() : !fragments;
   }
   int outputs() const { return gated ? n / 2 : n; }
   int stride() const { return rowStride(k, fragments); }
@@ -153,6 +153,25 @@ std::vector<Case> allCases() {
   return cases;
 }
 
+/// Returns cases of the formats that only a CPU has: incomplete blocks, groups
+/// and steps, and gates.
+std::vector<Case> cpuCases() {
+  std::vector<Case> cases;
+  for (auto [i, format] : llvm::enumerate(kCpuFormats)) {
+    int variant = int(i % 4);
+    for (auto [k, n] :
+         {std::pair{256, 64}, {1, 1}, {71, 47}, {576, 70}, {560, 33}}) {
+      bool gated = variant == 3;
+      cases.push_back({k, gated ? n / 2 * 2 + 2 : n, format,
+                       /*norm=*/variant == 1 || gated,
+                       /*bias=*/variant == 1 || variant == 2,
+                       /*residual=*/variant == 2, gated});
+      variant = (variant + 1) % 4;
+    }
+  }
+  return cases;
+}
+
 /// Returns cases on tensor cores, in all forms: fewer groups than warps, more
 /// groups than warps with unequal numbers per warp, and last groups of 32, 64
 /// and 96 inputs.
@@ -195,6 +214,8 @@ class QuantizedLinear : public testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(Panels, QuantizedLinear, testing::ValuesIn(allCases()),
                          NamedByConfig());
+INSTANTIATE_TEST_SUITE_P(CpuFormats, QuantizedLinear,
+                         testing::ValuesIn(cpuCases()), NamedByConfig());
 INSTANTIATE_TEST_SUITE_P(Fragments, QuantizedLinear,
                          testing::ValuesIn(fragmentCases()), NamedByConfig());
 
@@ -340,6 +361,28 @@ TEST_P(QuantizedOf, HoldsTheLargestSums) {
   }
 }
 
+// The same for formats that only a CPU has.
+TEST(QuantizedOfCpu, HoldsTheLargestSums) {
+  const int k = 256;
+  for (const auto &[name, target] : allTargets())
+    for (const Quantization &format : kCpuFormats) {
+      if (target.isGpu)
+        continue;
+      Case c{k, 32, format};
+      SCOPED_TRACE(name + ": " + c.config());
+      Kernel kernel(target, "linear", c.config());
+      auto [least, most] = c.format.range();
+      for (int value : {least, most}) {
+        Problem problem(c, 3);
+        std::fill(problem.x.begin(), problem.x.end(), 3.0f);
+        std::fill(problem.w.values.begin(), problem.w.values.end(),
+                  int8_t(value));
+        problem.pack();
+        problem.checkBits(problem.run(kernel, 0, 3, Split::Whole), 1);
+      }
+    }
+}
+
 // Rows without a usable scale: zeros, and values whose reciprocal is infinite.
 TEST_P(QuantizedOf, TakesTinyRowsForZeros) {
   auto [elements, fragments] = GetParam();
@@ -431,6 +474,39 @@ TEST(Quantized, MayWriteToItsResidual) {
     EXPECT_NE(y.values(), problem.residual);
     EXPECT_EQ(y.values(), both.values());
   }
+}
+
+// Tables in panels, which a projection may share.
+TEST(QuantizedPanels, AreLookedUpByRow) {
+  const int vocab = 71;
+  const std::vector<int32_t> tokens{0, 70, 31, 32, -1, 99, 3};
+  std::vector<Quantization> formats = kCpuFormats;
+  for (WeightElements elements : kIntegers)
+    formats.push_back({elements, 64});
+  for (const Quantization &format : formats)
+    for (int width : {1, 64, 71, 576}) {
+      QuantizedMatrix table = quantizeWeights(
+          randomFloats(size_t(vocab) * width, 1), vocab, width, format);
+      std::vector<uint8_t> packed = packQuantized(table);
+      std::string config = "width = " + std::to_string(width) +
+                           ", vocab = 71, panels = true, " + format.config();
+      for (const auto &[name, target] : allTargets()) {
+        if (target.isGpu)
+          continue;
+        SCOPED_TRACE(name + ": " + config);
+        Kernel kernel(target, "embed", config);
+        Guarded<uint8_t> bytes(packed);
+        Guarded<int32_t> ids(tokens);
+        Guarded<float> out(tokens.size() * width);
+        kernel.run({bytes.data(), ids.data(), out.data()},
+                   {int64_t(tokens.size())}, Split::Random);
+        for (size_t r = 0; r < tokens.size(); ++r)
+          for (int i = 0; i < width; ++i)
+            ASSERT_EQ(out[r * width + i],
+                      float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)))
+                << "row " << r << ", column " << i;
+      }
+    }
 }
 
 namespace {

@@ -32,7 +32,7 @@ void exercise(const StoredTensor &tensor) {
     std::abort();
   std::vector<int16_t> q(values.size());
   std::vector<GroupCodes> groups(values.size());
-  tensor.readCodes(rows - 1, 0, count, groups.data(), q.data());
+  tensor.readCodes(rows - 1, 0, count, form->group, groups.data(), q.data());
 }
 
 } // namespace

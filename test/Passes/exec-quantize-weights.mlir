@@ -5,6 +5,11 @@
 // RUN: mtp-opt %s '--exec-quantize-weights=embedding-format=int4 embedding-group=32 keep=layer.1.e*' | FileCheck %s --check-prefix=EMBED
 // RUN: mtp-opt %s '--exec-quantize-weights=format=int4 embedding-format=int8' | FileCheck %s --check-prefix=BOTH
 
+// RUN: mtp-opt %s '--exec-quantize-weights=format=int8 tie' | FileCheck %s --check-prefix=TIE --implicit-check-not="exec.weight @table"
+
+// An embedding of the head's tensor reads the head's panels.
+// TIE: exec.embed %{{.*}} in %{{.*}} rows 96 as <int8, group = 64> :
+
 // Panels of one group of 32 inputs and one of 8: 128 bytes of scales each.
 // CHECK-DAG: exec.weight @q #exec.panels<32> k 40 n 64 stack 1 {{.*}} : <int4, group = 32>
 // CHECK-DAG: exec.weight @up #exec.gated_panels<32> k 40 n 128 stack 1 {{.*}} : <int4, group = 32>

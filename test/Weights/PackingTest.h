@@ -120,7 +120,7 @@ inline void expectSameIntegers(const std::vector<uint8_t> &panels,
           if (panel.bits == 8 || isAlone || unit % 64 == 32)
             at += isAlone && panel.bits == 4 ? 256 : 512;
         }
-      base += panel.groupBytes(inputs);
+      base += panel.blockBytes(inputs);
     }
 }
 

@@ -42,8 +42,9 @@ TEST(Fill, ChecksTheFormatsOfRecipes) {
   expect({WeightElements(std::size(kWeightFormats)), 64},
          "weight \"w\": expected elements of a weight's format, got " +
              std::to_string(std::size(kWeightFormats)));
-  expect({Int4, 33}, "weight \"w\": expected a group of a multiple of 32 "
-                     "inputs up to 128 of int4, got 33");
+  expect({Int4, 33}, "weight \"w\": expected a group of 16 or a multiple of "
+                     "32 inputs up to 128 that suits the scales of int4, got "
+                     "33");
   expect({BF16, 64}, "weight \"w\": expected no group of bf16, got 64");
 }
 

@@ -15,7 +15,7 @@ namespace {
 std::vector<WeightElements> integers() {
   std::vector<WeightElements> integers;
   for (const WeightElementsInfo &info : kWeightFormats)
-    if (info.isQuantized)
+    if (info.isQuantized && info.isPlain())
       integers.push_back(info.elements);
   return integers;
 }
@@ -38,6 +38,10 @@ Integers integersOf(WeightElements elements) {
     return {-8, 7, 8, false};
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break; // Not quantised.
   }
   return {};

@@ -96,11 +96,17 @@ TEST(WeightRecipe, RefusesFormatsThatAreNone) {
              std::to_string(std::size(kWeightFormats)));
   expect(Raw, {WeightElements(255)},
          "expected elements of a weight's format, got 255");
-  const std::string group = "a group of a multiple of 32 inputs up to 128 of ";
+  const std::string group = "a group of 16 or a multiple of 32 inputs up to "
+                            "128 that suits the scales of ";
   expect(Panels, {Int8, 0}, group + "int8, got 0");
   expect(Panels, {Int4, 160}, group + "int4, got 160");
   expect(Panels, {Int4, 40}, group + "int4, got 40");
   expect(Raw, {Int8, 33}, group + "int8, got 33");
+  expect(Panels, {Int5, 16}, group + "int5, got 16");
+  expect(Panels, {Int4, 96, WeightScales::F16x8}, group + "int4, got 96");
+  expect(Panels, {Int4, 32, WeightScales::F16x6}, group + "int4, got 32");
+  expect(Raw, {Int4, 32, WeightScales::F16},
+         "expected f32 scales without offsets in a table of integers");
   expect(Panels, {F32, 64}, "expected no group of f32, got 64");
   expect(Raw, {BF16, -1}, "expected no group of bf16, got -1");
   expectError(make(Raw, {Int8, 64}, 64, 32, 2),

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Weights/pack/WeightRows.h"
+#include "test/Weights/KeptPanels.h"
 #include "test/Weights/TestFiles.h"
 
 #include <gtest/gtest.h>
@@ -99,10 +99,10 @@ void expectGroups(const WeightSet &set, const GroupForm &expected) {
   EXPECT_EQ(form->isSigned, expected.isSigned);
   EXPECT_EQ(form->scaleType, expected.scaleType);
   EXPECT_EQ(form->isFloat4, expected.isFloat4);
-  int64_t k = rows->cols(), g = form->group;
+  int64_t k = rows->cols(), g = rows->keptFormat()->group;
   std::vector<float> values(static_cast<size_t>(k));
   std::vector<int16_t> q(values.size());
-  std::vector<GroupCodes> groups(size_t(k / g));
+  std::vector<GroupCodes> groups(size_t((k + g - 1) / g));
   int64_t least = form->isSigned ? -(1 << (form->bits - 1)) : 0;
   for (int64_t row = 0; row < rows->rows(); ++row) {
     rows->read(row, 1, 0, k, values.data(), k);
@@ -116,6 +116,13 @@ void expectGroups(const WeightSet &set, const GroupForm &expected) {
           << row << ", " << i;
     }
   }
+  WeightRecipe recipe;
+  recipe.name = "w";
+  recipe.layout = WeightLayout::Panels;
+  recipe.n = rows->rows();
+  recipe.k = k;
+  recipe.sources = {source};
+  expectKept(set, recipe);
 }
 
 TEST_F(Stored, AwqHasGroupsWithOffsets) {
@@ -132,6 +139,17 @@ TEST_F(Stored, PackedIntegersHaveSignedGroups) {
   addPacked({8, 32}, "F16");
   builder.add("w.weight_zero_point", "I32", {1, 2}, noise(8));
   expectGroups(*open(), {16, 4, false, WeightType::F16, false});
+}
+
+TEST_F(Stored, LongGroupsAreSeveralWithOneScale) {
+  builder.add("w.weight", "I8", {8, 192}, noise(8 * 192));
+  builder.add("w.weight_scale", "BF16", {8, 1}, halves(8));
+  expectGroups(*open(), {192, 8, true, WeightType::F32, false});
+  builder = FileBuilder();
+  builder.add("w.weight_packed", "I32", {8, 24}, noise(8 * 96));
+  builder.add("w.weight_scale", "F16", {8, 2}, halves(16));
+  builder.add("w.weight_shape", "I64", {2}, integers({8, 192}, 8));
+  expectGroups(*open(), {96, 4, true, WeightType::F16, false});
 }
 
 TEST_F(Stored, FloatsOfFourBitsAreIntegers) {

@@ -4,6 +4,7 @@
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/schema/WeightFormat.h"
 #include "tools/mtp-dump/Dump.h"
 
 using namespace mtp;
@@ -217,6 +218,8 @@ static void writeStorage(JsonWriter &json, const Plan &plan) {
     json.field("format", formatName(b.format()));
     json.field("group", b.group());
     json.field("inputs", b.inputs());
+    json.field("scales", kWeightScales[unsigned(b.scales())]);
+    json.field("has_offset", b.has_offset());
   };
   writeAll(json, "weights", plan.weights, blob);
   writeAll(json, "constants", plan.constants, blob);

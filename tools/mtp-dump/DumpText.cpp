@@ -3,6 +3,7 @@
 #include "runtime/artifact/DTypes.h"
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/WeightFormat.h"
 #include "tools/mtp-dump/Dump.h"
 
 using namespace mtp;
@@ -135,6 +136,14 @@ static std::string memoryText(const Plan &plan) {
                 ", scratch ", plan.scratchBytes, " bytes a thread\n");
 }
 
+/// Returns the scales and offsets of a blob if they are not f32 and none.
+static std::string scalesText(const schema::Blob &blob) {
+  std::string text;
+  if (blob.scales() != schema::BlobScales::F32)
+    text = strCat(", ", kWeightScales[unsigned(blob.scales())]);
+  return blob.has_offset() ? text + ", offset" : text;
+}
+
 static std::string blobsText(const char *what,
                              const Tables<schema::Blob> *blobs) {
   std::string text;
@@ -146,7 +155,7 @@ static std::string blobsText(const char *what,
                " bytes at ", blob->offset(), " of segment ", blob->segment());
     if (blob->format() != schema::BlobFormat::Elements)
       text += strCat(", ", formatName(blob->format()), " of ", blob->inputs(),
-                     " inputs, group ", blob->group());
+                     " inputs, group ", blob->group(), scalesText(*blob));
     text += "\n";
   }
   return text;

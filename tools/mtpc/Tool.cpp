@@ -168,6 +168,12 @@ CompileOptions Run::compileOptions() {
                                      const mtp::QuantizationError &error) {
     parts.quantized.push_back({recipe.name, recipe.format, error});
   };
+  options.write.onPacked = [this](const mtp::WeightRecipe &recipe,
+                                  const mtp::StoredTypes &stored) {
+    // Vectors keep their elements as f32.
+    if (recipe.n > 1)
+      parts.packed.push_back({recipe, stored});
+  };
   options.onCode = [this](const Target &, const KernelCode &code) {
     parts.resources = code.resources;
   };

@@ -415,18 +415,22 @@ void GpuBuilder::storeLanes(Value value, Value pointer, Value mask) {
   storeOwn(value, at(pointer, laneId, typeBytes(value.getType())), mask);
 }
 
-Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
+Value GpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count,
+                             int64_t stride) {
   Value mask = count < lanes() ? firstLanes(count) : Value();
   auto loadByte = [&](Value index) {
     return extendUnsigned(loadOwn(i8Type(), at(pointer, index, 1), mask),
                           i32Type());
   };
   Value lane = laneId;
+  auto byteOf = [&](int64_t perWord) {
+    return add(mul(div(lane, perWord), stride), rem(lane, 4));
+  };
   if (bits == 8)
-    return loadByte(lane);
+    return loadByte(byteOf(4));
   // In a word of eight integers, the first four are the low halves of the
   // bytes.
-  Value byte = add(mul(div(lane, 8), 4), rem(lane, 4));
+  Value byte = byteOf(8);
   Value shift = mul(rem(div(lane, 4), 2), 4);
   Value shifted = shiftRight(loadByte(byte), truncate(shift, i32Type()));
   return bitAnd(shifted, constant(i32Type(), 0xf));

@@ -161,7 +161,8 @@ public:
   void storeOne(Value uniform, Value pointer) override;
   Value loadLanes(mlir::Type element, Value pointer, Value mask = {}) override;
   void storeLanes(Value value, Value pointer, Value mask = {}) override;
-  Value loadPacked(Value pointer, int64_t bits, int64_t count) override;
+  Value loadPacked(Value pointer, int64_t bits, int64_t count,
+                   int64_t stride = 4) override;
   void mapNeighbours(Value from, Value to, int64_t pairs, DType toType,
                      ValueRange tables,
                      llvm::function_ref<Pair(Pair, ValueRange)> body) override;

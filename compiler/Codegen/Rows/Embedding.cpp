@@ -1,6 +1,7 @@
 //===- Embedding.cpp - Token embeddings -----------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/ByteScales.h"
 #include "runtime/schema/QuantizedPanel.h"
 
 using namespace mtp;
@@ -46,23 +47,186 @@ static void widenRow(KernelBuilder &kb, const WeightFormat &format,
     widenGroup(kb, format, kb.at(from, group, panel.rowGroupBytes(panel.group)),
                kb.at(to, group, panel.group * 4), inputs);
   };
-  kb.forItems(panel.fullGroups(),
+  kb.forItems(panel.fullBlocks(),
               [&](Value group) { widen(group, panel.group); });
   if (panel.restInputs())
-    widen(kb.integer(panel.fullGroups()), panel.restInputs());
+    widen(kb.integer(panel.fullBlocks()), panel.restInputs());
+}
+
+namespace {
+
+/// Widens the row of one output of a panel.
+class PanelRow {
+public:
+  /// `panel` is the panel of the output; `lane` is its number there.
+  PanelRow(KernelBuilder &kb, const WeightFormat &format, int64_t width,
+           Value panel, Value lane, Value to)
+      : kb(kb), format(format), layout(format.panel(width)), base(panel),
+        lane(lane), to(to) {}
+
+  void widen();
+
+private:
+  void widenBlock(Value number, int64_t inputs);
+  void widenGroup(Value header, Value inBlock, Value data, Value to,
+                  int64_t blockInputs, int64_t inputs);
+  Value number(Value header, int64_t at);
+  Value byte(Value header, int64_t at, Value inBlock);
+  std::pair<Value, Value> scales(Value header, Value inBlock,
+                                 int64_t blockInputs);
+  Value integers(Value data, int64_t first, int64_t count);
+  Value lookUp(Value codes);
+
+  KernelBuilder &kb;
+  const WeightFormat &format;
+  const QuantizedPanel layout;
+  const Value base, lane, to;
+};
+
+} // namespace
+
+/// Returns the block's f32 or f16 of the output.
+Value PanelRow::number(Value header, int64_t at) {
+  if (format.scales == WeightScales::F32)
+    return kb.loadOne(kb.f32Type(), kb.at(kb.at(header, at), lane, 4));
+  return kb.loadHalf(kb.at(kb.at(header, at), lane, 2));
+}
+
+/// Returns the group's byte of the output.
+Value PanelRow::byte(Value header, int64_t at, Value inBlock) {
+  Value ofGroup = kb.at(kb.at(header, at), inBlock, QuantizedPanel::kOutputs);
+  return kb.loadOne(kb.i8Type(), kb.at(ofGroup, lane, 1));
+}
+
+/// Returns the scale and the offset of a group; the offset may be null.
+std::pair<Value, Value> PanelRow::scales(Value header, Value inBlock,
+                                         int64_t blockInputs) {
+  if (layout.hasByteScales())
+    return {emitByteScale(
+                kb, format.scales,
+                kb.extendUnsigned(byte(header, 0, inBlock), kb.i32Type())),
+            {}};
+  Value scale = number(header, 0), offset;
+  if (format.hasOffset)
+    offset = number(header, layout.offsetsAt());
+  Value ofScale, ofOffset;
+  auto all = [&](int64_t value) { return kb.constant(kb.i32Type(), value); };
+  if (format.scales == WeightScales::F16x8) {
+    ofScale =
+        kb.extend(byte(header, layout.secondLevelAt(), inBlock), kb.i32Type());
+    if (offset)
+      ofOffset =
+          kb.extend(byte(header, layout.secondOffsetsAt(blockInputs), inBlock),
+                    kb.i32Type());
+  } else if (format.scales == WeightScales::F16x6) {
+    Value low = kb.extendUnsigned(byte(header, layout.lowBitsAt(), inBlock),
+                                  kb.i32Type());
+    Value high = kb.shiftRight(
+        kb.loadOne(kb.i32Type(),
+                   kb.at(kb.at(header, layout.secondLevelAt()), lane, 4)),
+        kb.truncate(kb.mul(inBlock, 4), kb.i32Type()));
+    ofScale = kb.bitOr(kb.bitAnd(low, all(15)),
+                       kb.bitAnd(kb.shiftLeft(high, all(4)), all(48)));
+    ofOffset = kb.bitOr(kb.shiftRight(low, all(4)),
+                        kb.bitAnd(kb.shiftLeft(high, all(2)), all(48)));
+  }
+  if (ofScale)
+    scale = kb.mul(scale, kb.toFloat(ofScale));
+  if (ofOffset)
+    offset = kb.mul(offset, kb.toFloat(kb.sub(all(0), ofOffset)));
+  return {scale, offset};
+}
+
+/// Returns `count` integers of a group from `first` on, as they are stored.
+Value PanelRow::integers(Value data, int64_t first, int64_t count) {
+  int64_t step = layout.stepInputs(), inStep = first % step;
+  int64_t bits = layout.bits, low = bits == 8 ? 8 : 4, perWord = 32 / low;
+  constexpr int64_t wordBytes = QuantizedPanel::kOutputs * 4;
+  Value ofStep = kb.at(data, first / step * layout.stepBytes());
+  Value q = kb.loadPacked(kb.at(ofStep, inStep / perWord * wordBytes), low,
+                          count, wordBytes);
+  if (bits == low)
+    return q;
+  Value high = kb.splat(
+      kb.loadOne(kb.i32Type(), kb.at(ofStep, step / perWord * wordBytes)));
+  auto all = [&](int64_t value) { return kb.constant(kb.i32Lanes(), value); };
+  // Input i of a step has its high bits in byte i % 4.
+  Value input = kb.add(kb.laneNumbers(), all(inStep));
+  Value shift = kb.add(kb.mul(kb.bitAnd(input, all(3)), all(8)),
+                       kb.mul(kb.shiftRight(input, all(2)), all(bits - 4)));
+  Value bitsOf =
+      kb.bitAnd(kb.shiftRight(high, shift), all((1 << (bits - 4)) - 1));
+  return kb.bitOr(q, kb.shiftLeft(bitsOf, all(4)));
+}
+
+/// Returns the integers of codes.
+Value PanelRow::lookUp(Value codes) {
+  const int8_t *table = format.info().table;
+  Value result = kb.constant(kb.i32Lanes(), table[0]);
+  for (int i = 1; i < 16; ++i)
+    result = kb.select(kb.cmp(Cmp::EQ, codes, kb.constant(kb.i32Lanes(), i)),
+                       kb.constant(kb.i32Lanes(), table[i]), result);
+  return result;
+}
+
+void PanelRow::widenGroup(Value header, Value inBlock, Value data, Value to,
+                          int64_t blockInputs, int64_t inputs) {
+  auto [scale, offset] = scales(header, inBlock, blockInputs);
+  Value scales = kb.splat(scale),
+        bias = kb.constant(kb.i32Lanes(), format.bias());
+  for (int64_t i = 0; i < inputs; i += kb.lanes()) {
+    int64_t count = std::min(kb.lanes(), inputs - i);
+    Value code = integers(data, i, count);
+    Value q =
+        kb.toFloat(format.info().table ? lookUp(code) : kb.sub(code, bias));
+    Value value =
+        offset ? kb.fma(q, scales, kb.splat(offset)) : kb.mul(q, scales);
+    Value mask;
+    if (count < kb.lanes())
+      mask = kb.firstLanes(count);
+    kb.storeLanes(value, kb.at(to, i * 4), mask);
+  }
+}
+
+void PanelRow::widenBlock(Value number, int64_t inputs) {
+  int64_t group = layout.group, full = inputs / group;
+  Value header = kb.at(base, number, layout.blockBytes(layout.blockInputs()));
+  Value data = kb.at(kb.at(header, layout.headerBytes(inputs)), lane, 4);
+  Value ofBlock = kb.at(to, number, layout.blockInputs() * 4);
+  auto widen = [&](Value inBlock, int64_t count) {
+    widenGroup(header, inBlock, kb.at(data, inBlock, layout.dataBytes(group)),
+               kb.at(ofBlock, inBlock, group * 4), inputs, count);
+  };
+  kb.forRange(kb.integer(0), kb.integer(full), 1,
+              [&](Value inBlock) { widen(inBlock, group); });
+  if (inputs % group)
+    widen(kb.integer(full), inputs % group);
+}
+
+void PanelRow::widen() {
+  kb.forItems(layout.fullBlocks(),
+              [&](Value number) { widenBlock(number, layout.blockInputs()); });
+  if (layout.restInputs())
+    widenBlock(kb.integer(layout.fullBlocks()), layout.restInputs());
 }
 
 /// Emits embed. Buffers: table, tokens, out. Params: M.
 static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
   int64_t width = kernel.getWidth();
   WeightFormat format = kernel.getFormat().getFormat();
-  int64_t rowBytes = format.rowBytes(width);
+  constexpr int64_t outputs = QuantizedPanel::kOutputs;
   kb.forTasks([&](Value row) {
     // Padding rows may hold any token; stay inside the table.
     Value token = kb.max(kb.loadI32(kb.buffer(1), row), kb.integer(0));
     token = kb.min(token, kb.integer(kernel.getVocab() - 1));
-    Value from = kb.at(kb.buffer(0), token, rowBytes);
     Value to = kb.at(kb.buffer(2), row, width * 4);
+    if (kernel.getPanels()) {
+      Value panel = kb.at(kb.buffer(0), kb.div(token, outputs),
+                          format.panelBytes(width, outputs));
+      return PanelRow(kb, format, width, panel, kb.rem(token, outputs), to)
+          .widen();
+    }
+    Value from = kb.at(kb.buffer(0), token, format.rowBytes(width));
     if (format.isQuantized())
       widenRow(kb, format, width, from, to);
     else

@@ -25,13 +25,17 @@ void StoredMatrix::readFlat(int64_t index, int64_t count, float *out) const {
       out[i] *= factor;
 }
 
-void StoredMatrix::readRow(int64_t row, int64_t col, int64_t count,
-                           float *out) const {
+int64_t StoredMatrix::placeOf(int64_t row) const {
   if (pairedRows > 0) {
     int64_t half = pairedRows / 2, place = row % pairedRows;
     row += place % half * 2 + place / half - place;
   }
-  row = tiledRows.place(row);
+  return tiledRows.place(row);
+}
+
+void StoredMatrix::readRow(int64_t row, int64_t col, int64_t count,
+                           float *out) const {
+  row = placeOf(row);
   if (tiledColumns.width == 0)
     return readFlat(row * cols + col, count, out);
   while (count > 0) {
@@ -43,6 +47,59 @@ void StoredMatrix::readRow(int64_t row, int64_t col, int64_t count,
     out += run;
     count -= run;
   }
+}
+
+std::optional<WeightFormat> StoredMatrix::keptFormat(int64_t col,
+                                                     int64_t width) const {
+  std::optional<WeightFormat> format = formatOfBlocks(type);
+  auto isWhole = [&](int64_t unit) {
+    return col % unit == 0 && width % unit == 0 &&
+           tiledColumns.first % unit == 0 && tiledColumns.width % unit == 0;
+  };
+  if (!format || !isWhole(format->group))
+    return std::nullopt;
+  // The product of a scale and the factor is rounded once. Groups of different
+  // blocks have different first levels.
+  if (factor != 1 || !isWhole(int64_t(blockElements(type))))
+    format->scales = WeightScales::F32;
+  return format;
+}
+
+void StoredMatrix::readCodes(int64_t row, int64_t col, int64_t count,
+                             GroupCodes *groups, int16_t *q) const {
+  int64_t block = int64_t(blockElements(type));
+  int64_t group = formatOfBlocks(type)->group;
+  row = placeOf(row);
+  while (count > 0) {
+    int64_t place = tiledColumns.place(col), begin = place % block;
+    int64_t run = std::min(count, block - begin);
+    if (tiledColumns.width > 0)
+      run =
+          std::min(run, col < tiledColumns.first
+                            ? tiledColumns.first - col
+                            : tiledColumns.width - (col - tiledColumns.first) %
+                                                       tiledColumns.width);
+    GroupCodes ofBlock[kMostBlockGroups];
+    int16_t codes[kMostBlockElements];
+    decodeCodes(
+        type, bytes + (row * cols + place) / block * int64_t(blockBytes(type)),
+        ofBlock, codes);
+    std::copy_n(codes + begin, run, q);
+    for (int64_t g = begin / group; g < (begin + run) / group; ++g) {
+      GroupCodes own = ofBlock[g];
+      if (factor != 1)
+        own = {own.scaleOf() * factor, -(own.offsetOf() * factor), 1, 1};
+      *groups++ = own;
+    }
+    q += run;
+    col += run;
+    count -= run;
+  }
+}
+
+StoredType StoredMatrix::storedType() const {
+  return {std::string(toString(type)),
+          8 * double(blockBytes(type)) / double(blockElements(type))};
 }
 
 Result<StoredRows> StoredRows::find(const WeightSet &weights,
@@ -92,6 +149,41 @@ bool StoredRows::readColumns(int64_t row, int64_t rowCount, int64_t col,
   for (int64_t i = 0; i < colCount; ++i)
     first.readFlat(placeOf(place.row, col + i), rowCount, out + i * stride);
   return true;
+}
+
+std::optional<WeightFormat> StoredRows::keptFormat(int64_t col,
+                                                   int64_t width) const {
+  if (isEmpty() || (join && join->isTransposed))
+    return std::nullopt;
+  std::optional<WeightFormat> format = first.keptFormat(col, width);
+  if (join && second.keptFormat(col, width) != format)
+    return std::nullopt;
+  return format;
+}
+
+void StoredRows::readCodes(int64_t row, int64_t col, int64_t count,
+                           GroupCodes *groups, int16_t *q) const {
+  if (!join)
+    return first.readCodes(row, col, count, groups, q);
+  TensorJoin::Place place = join->place(row);
+  (place.part == 0 ? first : second)
+      .readCodes(place.row, col, count, groups, q);
+}
+
+StoredType StoredRows::storedType() const {
+  if (isEmpty())
+    return {};
+  if (!join)
+    return first.storedType();
+  StoredType types[2] = {first.storedType(), second.storedType()};
+  double rows = 0, bits = 0;
+  for (const TensorJoin::Run &run : join->runs) {
+    rows += double(run.count);
+    bits += double(run.count) * types[run.part].bits;
+  }
+  if (types[0].name != types[1].name)
+    types[0].name += ", " + types[1].name;
+  return {types[0].name, bits / rows};
 }
 
 } // namespace mtp

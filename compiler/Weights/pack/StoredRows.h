@@ -3,9 +3,20 @@
 #ifndef MTP_COMPILER_WEIGHTS_PACK_STOREDROWS_H
 #define MTP_COMPILER_WEIGHTS_PACK_STOREDROWS_H
 
+#include "compiler/Weights/GroupCodes.h"
 #include "compiler/Weights/WeightSet.h"
+#include "runtime/schema/WeightFormat.h"
+
+#include <optional>
+#include <string>
 
 namespace mtp {
+
+/// How values are stored: the name of their type and the bits of an element.
+struct StoredType {
+  std::string name;
+  double bits = 0;
+};
 
 /// A matrix as its file stores it.
 struct StoredMatrix {
@@ -22,6 +33,19 @@ struct StoredMatrix {
   void readRow(int64_t row, int64_t col, int64_t count, float *out) const;
   /// Widens `count` elements in the order of the file, from `index` on.
   void readFlat(int64_t index, int64_t count, float *out) const;
+
+  /// Returns the smallest format that represents `width` columns from `col` on
+  /// exactly; nothing if the type has no blocks, or if groups are divided.
+  std::optional<WeightFormat> keptFormat(int64_t col, int64_t width) const;
+  /// Reads the integers and groups of `count` columns of a row from `col` on.
+  /// Both must be multiples of a group, and keptFormat() must have a value.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+  StoredType storedType() const;
+
+private:
+  /// Returns the row's place in the file.
+  int64_t placeOf(int64_t row) const;
 };
 
 /// The rows of a tensor, in the order of Hugging Face's folders, from one or
@@ -48,6 +72,16 @@ public:
   /// without effect unless the rows are contiguous in the file for each column.
   bool readColumns(int64_t row, int64_t rowCount, int64_t col, int64_t colCount,
                    float *out, int64_t stride) const;
+
+  /// Returns the smallest format that represents `width` columns from `col` on
+  /// exactly, if there is one.
+  std::optional<WeightFormat> keptFormat(int64_t col, int64_t width) const;
+  /// Reads the integers and groups of `count` columns of a row from `col` on.
+  /// Both must be multiples of a group, and keptFormat() must have a value.
+  void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
+                 int16_t *q) const;
+  /// Returns the type, or the names of two types and their mean.
+  StoredType storedType() const;
 
 private:
   /// Returns the place in `first`, which is transposed, of a row's column.

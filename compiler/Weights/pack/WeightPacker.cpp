@@ -4,11 +4,14 @@
 
 #include "compiler/Weights/WeightType.h"
 #include "compiler/Weights/pack/GridQuantizer.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightRows.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <set>
 #include <thread>
 
 namespace mtp {
@@ -26,8 +29,7 @@ static_assert(kTileCols >= kMaxQuantGroup);
 /// window is packed.
 constexpr int64_t kBytesPerThread = 1 << 20;
 
-/// The sources of each matrix of a stack, in order.
-using Stack = std::vector<std::vector<WeightRows>>;
+using Stack = WeightStack;
 
 Status checkMatrix(const WeightRecipe &recipe,
                    const std::vector<WeightRows> &sources) {
@@ -124,14 +126,28 @@ void transposeTile(const WordT *tile, int64_t rows, int64_t pitch, int64_t cols,
 struct PieceResult {
   QuantizationError error;
   bool isFinite = true;
+  /// False if a kept number does not fit the format.
+  bool isExact = true;
 };
+
+/// Returns whether a format represents the format of a weight's sources.
+bool represents(const WeightFormat &format,
+                const std::optional<WeightFormat> &stored) {
+  return stored && commonFormat(*stored, format) == format;
+}
 
 /// Packs one unit at a time. Units are independent, so any thread may pack any
 /// of them.
 class Packer {
 public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
-      : recipe(recipe), stack(stack) {}
+      : recipe(recipe), stack(stack),
+        isKept(recipe.layout != WeightLayout::Raw &&
+               recipe.format.isQuantized() &&
+               represents(recipe.format, keptFormatOf(stack))) {}
+
+  /// Returns whether the integers of the sources are packed as they are.
+  bool keepsCodes() const { return isKept; }
 
   /// Quantises panels with `quantizer`.
   void quantizeWith(const GridQuantizer &quantizer) { grids = &quantizer; }
@@ -149,6 +165,8 @@ public:
       packRun(offset / recipe.format.elementBytes(), out);
     else if (recipe.layout == WeightLayout::Raw)
       quantizeRows(offset / panelBytes(recipe), out, result);
+    else if (isKept)
+      keepPanel(offset / panelBytes(recipe), out, result);
     else if (grids)
       searchPanel(offset / panelBytes(recipe), out, result);
     else if (recipe.format.isQuantized())
@@ -164,6 +182,11 @@ private:
   void packPanel(int64_t number, uint8_t *out) const;
   void quantizePanel(int64_t number, uint8_t *out, PieceResult &result) const;
   void quantizeRows(int64_t number, uint8_t *out, PieceResult &result) const;
+  void keepPanel(int64_t number, uint8_t *out, PieceResult &result) const;
+  /// Calls `take` with each row of a panel that a source has: its output, the
+  /// source and the row there.
+  template <typename TakeT>
+  void forRows(int64_t number, TakeT take) const;
   void searchPanel(int64_t number, uint8_t *out, PieceResult &result) const;
   /// Returns the values of a panel, 32 for each input.
   std::vector<float> readPanel(int64_t number) const;
@@ -178,6 +201,7 @@ private:
 
   const WeightRecipe &recipe;
   const Stack &stack;
+  const bool isKept;
   /// Null: groups are quantised one by one.
   const GridQuantizer *grids = nullptr;
 };
@@ -228,6 +252,67 @@ void Packer::readTile(int64_t number, int64_t col, int64_t cols, float *tile,
   }
 }
 
+template <typename TakeT>
+void Packer::forRows(int64_t number, TakeT take) const {
+  int64_t panels = panelCount(recipe), panel = number % panels;
+  const std::vector<WeightRows> &matrix = stack[size_t(number / panels)];
+  bool isGated = recipe.layout == WeightLayout::GatedPanels;
+  int64_t begin = (isGated ? panel / 2 : panel) * recipe.panelWidth, base = 0;
+  for (size_t i = isGated ? size_t(panel % 2) : 0; i < matrix.size(); ++i) {
+    int64_t rows = matrix[i].rows();
+    int64_t end = std::min(begin + recipe.panelWidth, base + rows);
+    for (int64_t row = std::max(begin, base); row < end; ++row)
+      take(row - begin, matrix[i], row - base);
+    base += rows;
+    if (isGated)
+      break;
+  }
+}
+
+/// Reorders a group of `inputs` from its order in a panel to the order of
+/// fragments.
+void orderGroup(const IntegerFragments &order, const uint8_t *from,
+                int64_t inputs, uint8_t *out) {
+  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
+  int64_t words = inputs * order.bits / 32;
+  for (int64_t output = 0; output < kOutputs; ++output)
+    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
+                4);
+  from += QuantizedPanel::kScaleBytes;
+  for (int64_t i = 0; i < words * kOutputs; ++i) {
+    uint32_t word;
+    std::memcpy(&word, from + 4 * i, 4);
+    word ^= order.signBits();
+    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
+                4);
+  }
+}
+
+/// Packs the integers and scales of the sources. Rows that no source has are
+/// zeros, with scales of 0.
+void Packer::keepPanel(int64_t number, uint8_t *out,
+                       PieceResult &result) const {
+  QuantizedPanel panel = recipe.format.panel(recipe.k);
+  IntegerFragments order = recipe.format.fragments(recipe.k);
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
+  auto codes = std::make_unique<PanelCodes>();
+  for (int64_t col = 0; col < recipe.k; col += PanelCodes::kInputs) {
+    int64_t count = std::min(PanelCodes::kInputs, recipe.k - col);
+    forRows(number, [&](int64_t output, const WeightRows &rows, int64_t row) {
+      readCodes(rows, row, col, count, recipe.format, *codes, output);
+    });
+    for (int64_t at = 0; at < count; at += panel.blockInputs()) {
+      int64_t inputs = std::min(panel.blockInputs(), count - at);
+      result.isExact &= writeBlock(recipe.format, *codes, at, inputs,
+                                   recipe.fragments ? ordered : out);
+      // Formats in fragments have one group in each block.
+      if (recipe.fragments)
+        orderGroup(order, ordered, inputs, out);
+      out += panel.blockBytes(inputs);
+    }
+  }
+}
+
 void Packer::writeTile(const float *tile, int64_t col, int64_t cols,
                        uint8_t *panel) const {
   int64_t width = recipe.panelWidth;
@@ -274,37 +359,18 @@ void Packer::forGroups(int64_t number, TakeT take) const {
   }
 }
 
-/// Reorders a group of `inputs` from its order in a panel to the order of
-/// fragments.
-void orderGroup(const IntegerFragments &order, const uint8_t *from,
-                int64_t inputs, uint8_t *out) {
-  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
-  int64_t words = inputs * order.bits / 32;
-  for (int64_t output = 0; output < kOutputs; ++output)
-    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
-                4);
-  from += QuantizedPanel::kScaleBytes;
-  for (int64_t i = 0; i < words * kOutputs; ++i) {
-    uint32_t word;
-    std::memcpy(&word, from + 4 * i, 4);
-    word ^= order.signBits();
-    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
-                4);
-  }
-}
-
 void Packer::quantizePanel(int64_t number, uint8_t *out,
                            PieceResult &result) const {
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   IntegerFragments order = recipe.format.fragments(recipe.k);
-  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
   forGroups(number, [&](const float *group, int64_t inputs) {
     result.isFinite &=
         quantizeGroup(recipe.format, group, kTileCols, inputs,
                       recipe.fragments ? ordered : out, result.error);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
-    out += panel.groupBytes(inputs);
+    out += panel.blockBytes(inputs);
   });
 }
 
@@ -325,7 +391,7 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
                          PieceResult &result) const {
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   IntegerFragments order = recipe.format.fragments(recipe.k);
-  uint8_t ordered[QuantizedPanel::kMostGroupBytes];
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
   GridCodes codes;
   if (!grids->quantize(readPanel(number), codes, result.error)) {
     result.isFinite = false;
@@ -336,7 +402,7 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
     grids->writeGroup(codes, begin, inputs, recipe.fragments ? ordered : out);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
-    out += panel.groupBytes(inputs);
+    out += panel.blockBytes(inputs);
   }
 }
 
@@ -345,7 +411,7 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
 void Packer::quantizeRows(int64_t number, uint8_t *out,
                           PieceResult &result) const {
   constexpr int64_t kRows = QuantizedPanel::kOutputs;
-  uint32_t words[QuantizedPanel::kMostGroupBytes / 4];
+  uint32_t words[QuantizedPanel::kMostBlockBytes / 4];
   QuantizedPanel panel = recipe.format.panel(recipe.k);
   int64_t rows = std::min(kRows, recipe.n - number * kRows);
   forGroups(number, [&](const float *group, int64_t inputs) {
@@ -380,6 +446,17 @@ struct Window {
   }
 };
 
+/// Fails if weights must be rounded to a format that the quantiser does not
+/// have.
+Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
+  if (recipe.format.isPlain() || packer.keepsCodes())
+    return okStatus();
+  return invalidArgument("weight \"" + recipe.name +
+                         "\": expected tensors that the format " +
+                         std::string(recipe.format.name()) +
+                         " with its scales represents exactly");
+}
+
 /// Returns the quantiser of a weight with statistics, if there are any.
 Result<std::optional<GridQuantizer>> quantizerOf(const WeightRecipe &recipe,
                                                  const PackOptions &options) {
@@ -412,6 +489,10 @@ Status addResults(const WeightRecipe &recipe, int64_t first,
           (recipe.count > 1 ? " of matrix " + std::to_string(first / panels)
                             : ""));
     }
+    if (!result.isExact)
+      return invalidArgument("expected scales of the checkpoint that fit the "
+                             "weight's format, got others in panel " +
+                             std::to_string(first));
     if (error)
       error->add(result.error);
     ++first;
@@ -425,11 +506,42 @@ Status checkSources(const WeightSet &weights, const WeightRecipe &recipe) {
   return resolveStack(weights, recipe).status();
 }
 
+Result<std::optional<WeightFormat>> findKeptFormat(const WeightSet &weights,
+                                                   const WeightRecipe &recipe) {
+  if (weights.randomSeed())
+    return std::optional<WeightFormat>();
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  return keptFormatOf(stack);
+}
+
+Result<StoredTypes> storedTypesOf(const WeightSet &weights,
+                                  const WeightRecipe &recipe) {
+  StoredTypes stored;
+  if (weights.randomSeed())
+    return stored;
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  std::set<std::string> types;
+  double bits = 0, elements = 0;
+  for (const std::vector<WeightRows> &matrix : stack)
+    for (const WeightRows &rows : matrix) {
+      StoredType type = rows.storedType();
+      types.insert(type.name);
+      double count = double(rows.rows()) * double(rows.cols());
+      elements += count;
+      bits += count * type.bits;
+    }
+  for (const std::string &type : types)
+    stored.names += (stored.names.empty() ? "" : ", ") + type;
+  stored.bits = elements > 0 ? bits / elements : 0;
+  return stored;
+}
+
 Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   const WeightSink &sink, const PackOptions &options,
                   QuantizationError *error) {
   MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
   Packer packer(recipe, stack);
+  MTP_RETURN_IF_ERROR(checkQuantizer(recipe, packer));
   MTP_ASSIGN_OR_RETURN(std::optional<GridQuantizer> quantizer,
                        quantizerOf(recipe, options));
   if (quantizer)

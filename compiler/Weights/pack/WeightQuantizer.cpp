@@ -77,7 +77,11 @@ MTP_INLINE Integers integersOf(const WeightFormat &format) {
     return {-8, 7};
   case WeightElements::F32:
   case WeightElements::BF16:
-    break; // Not quantised.
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
+    break; // Not a plain format.
   }
   return {};
 }
@@ -138,7 +142,11 @@ MTP_INLINE Lanes chooseScales(const WeightFormat &format, const Group &group,
     return chooseInt4Scales(group, largest);
   case WeightElements::F32:
   case WeightElements::BF16:
-    break; // Not quantised.
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
+    break; // Not a plain format.
   }
   return {};
 }

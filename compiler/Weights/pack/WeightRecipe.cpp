@@ -51,7 +51,8 @@ Status verifyFormat(const WeightRecipe &recipe) {
   if (!format.isValid())
     return invalidArgument(
         (format.isQuantized()
-             ? "expected a group of a multiple of 32 inputs up to 128 of "
+             ? "expected a group of 16 or a multiple of 32 inputs up to 128 "
+               "that suits the scales of "
              : "expected no group of ") +
         std::string(format.name()) + ", got " + std::to_string(format.group));
   if (!format.isQuantized())
@@ -59,9 +60,14 @@ Status verifyFormat(const WeightRecipe &recipe) {
   if (recipe.panelWidth != QuantizedPanel::kOutputs)
     return invalidArgument("expected panels of 32 outputs of integers, got " +
                            std::to_string(recipe.panelWidth));
-  if (recipe.layout == WeightLayout::Raw && recipe.count != 1)
+  if (recipe.layout != WeightLayout::Raw)
+    return okStatus();
+  if (recipe.count != 1)
     return invalidArgument("expected one matrix in a table of integers, got " +
                            std::to_string(recipe.count));
+  if (!format.isPlain())
+    return invalidArgument("expected f32 scales without offsets in a table "
+                           "of integers, got other scales");
   return okStatus();
 }
 

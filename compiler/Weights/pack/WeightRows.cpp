@@ -2,6 +2,8 @@
 
 #include "compiler/Weights/pack/WeightRows.h"
 
+#include "compiler/Weights/pack/PanelCodes.h"
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -174,10 +176,50 @@ std::optional<GroupForm> WeightRows::groupForm() const {
   return form && colBegin % form->group == 0 ? form : std::nullopt;
 }
 
+StoredType WeightRows::storedType() const {
+  if (stored)
+    return {stored->name(), stored->bits()};
+  return source.storedType();
+}
+
+/// Returns the scales that hold a form's scales and offsets exactly.
+static WeightScales scalesOf(const GroupForm &form) {
+  if (form.isFloat4 && form.scaleType == WeightType::F8E4M3)
+    return WeightScales::E4M3;
+  if (form.isFloat4 && form.scaleType == WeightType::F8E8M0)
+    return WeightScales::E8M0;
+  // The product of a zero and an f16 needs more bits than an f16 has.
+  return form.isSigned && form.scaleType == WeightType::F16 ? WeightScales::F16
+                                                            : WeightScales::F32;
+}
+
+std::optional<WeightFormat> WeightRows::keptFormat() const {
+  if (isTransposed)
+    return std::nullopt;
+  if (!stored)
+    return source.keptFormat(colBegin, width);
+  std::optional<GroupForm> form = groupForm();
+  if (!form)
+    return std::nullopt;
+  // A longer group becomes several with one scale.
+  int64_t group = kMaxQuantGroup;
+  while (group > kMinQuantGroup && form->group % group != 0 &&
+         form->group < width)
+    group /= 2;
+  if (form->group % group != 0 && form->group < width)
+    return std::nullopt;
+  return WeightFormat{form->isFloat4 ? WeightElements::E2M1
+                                     : integersOfBits(form->bits, group),
+                      group, scalesOf(*form), !form->isSigned};
+}
+
 void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
                            GroupCodes *groups, int16_t *q) const {
-  row = picks.empty() ? row : picks[size_t(row)];
-  stored->readCodes(row + rowBegin, col + colBegin, count, groups, q);
+  row = (picks.empty() ? row : picks[size_t(row)]) + rowBegin;
+  if (stored)
+    return stored->readCodes(row, col + colBegin, count, keptFormat()->group,
+                             groups, q);
+  source.readCodes(row, col + colBegin, count, groups, q);
 }
 
 void WeightRows::read(int64_t row, int64_t rowCount, int64_t col,

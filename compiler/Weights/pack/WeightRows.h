@@ -3,6 +3,7 @@
 #ifndef MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
 #define MTP_COMPILER_WEIGHTS_PACK_WEIGHTROWS_H
 
+#include "compiler/Weights/GgufBlocks.h"
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/RandomWeights.h"
 #include "compiler/Weights/pack/StoredRows.h"
@@ -33,12 +34,21 @@ public:
   /// Widens `count` elements in row-major order from `index` on.
   void readFlat(int64_t index, int64_t count, float *out) const;
 
+  /// Returns the smallest format that represents the values exactly; nothing if
+  /// they are not integers in groups of a row's columns, or if the rectangle
+  /// divides a group.
+  std::optional<WeightFormat> keptFormat() const;
+
+  /// Returns how the tensor is stored; an empty name for random values.
+  StoredType storedType() const;
+
   /// Returns the kind of groups of a weight of integers from a folder; nothing
   /// if the values are no such groups, or if the rectangle is transposed or
   /// does not begin with a group.
   std::optional<GroupForm> groupForm() const;
-  /// Reads the integers and groups of `count` columns of a row from `col` on.
-  /// Precondition: groupForm() has a value, and `col` begins a group.
+  /// Reads the integers of `count` columns of a row from `col` on, and their
+  /// groups, of the size that keptFormat() has. Precondition: keptFormat() has
+  /// a value, and `col` begins such a group.
   void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
                  int16_t *q) const;
 

@@ -118,39 +118,51 @@ def Exec_FormatAttr : AttrDef<Exec_Dialect, "Format"> {
   let mnemonic = "format";
   let summary = "the format of a weight's elements";
   let description = [{
-    Floats, or symmetric integers with a scale per output and `group` inputs.
+    Floats, or integers with a scale per output and `group` inputs. With
+    `offset` each scale has an offset, and integers are unsigned. `scales` is
+    the form of both in memory, f32 by default.
     `runtime/schema/WeightFormat.h` derives from it the bytes of panels and
     rows, and whether tensor cores have an order for them.
 
     ```mlir
     #exec.format<bf16>
     #exec.format<int4, group = 64>
+    #exec.format<int5, group = 32, scales = f16x6, offset = true>
     ```
 
     Constraints:
-    - (C1) integers have a group, a multiple of 32 up to 128; floats have none.
+    - (C1) integers have a group of 16 or a multiple of 32 up to 128; floats
+      have neither group, nor scales, nor offset.
+    - (C2) the group suits the elements and the scales (WeightFormat::isValid).
   }];
   let parameters = (ins
     "::mlir::exec::WeightElements":$elements,
-    DefaultValuedParameter<"int64_t", "0">:$group
+    DefaultValuedParameter<"int64_t", "0">:$group,
+    DefaultValuedParameter<"::mlir::exec::WeightScales",
+                           "::mlir::exec::WeightScales::F32">:$scales,
+    DefaultValuedParameter<"bool", "false">:$offset
   );
   let builders = [
     AttrBuilder<(ins "const ::mtp::WeightFormat &":$format), [{
       return $_get($_ctxt, static_cast<WeightElements>(format.elements),
-                   format.group);
+                   format.group, static_cast<WeightScales>(format.scales),
+                   format.hasOffset);
     }]>,
     // The format of unquantised weights: f32 or bf16.
     AttrBuilderWithInferredContext<(ins "::mlir::FloatType":$elements), [{
       return $_get(elements.getContext(),
                    elements.isBF16() ? WeightElements::BF16
-                                     : WeightElements::F32, 0);
+                                     : WeightElements::F32, 0,
+                   WeightScales::F32, false);
     }]>
   ];
-  let assemblyFormat = "`<` $elements (`,` `group` `=` $group^)? `>`";
+  let assemblyFormat =
+      "`<` $elements (`,` struct($group, $scales, $offset)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     ::mtp::WeightFormat getFormat() const {
-      return {static_cast<::mtp::WeightElements>(getElements()), getGroup()};
+      return {static_cast<::mtp::WeightElements>(getElements()), getGroup(),
+              static_cast<::mtp::WeightScales>(getScales()), getOffset()};
     }
     bool isQuantized() const { return getFormat().isQuantized(); }
     bool isBF16() const { return getFormat().isBF16(); }

@@ -14,6 +14,8 @@ using namespace mlir::exec;
 // Contract_test compares the names.
 static_assert(getMaxEnumValForWeightElements() + 1 ==
               std::size(::mtp::kWeightFormats));
+static_assert(getMaxEnumValForWeightScales() + 1 ==
+              std::size(::mtp::kWeightScales));
 
 Type FormatAttr::getBufferElement() const {
   Builder builder(getContext());
@@ -24,19 +26,28 @@ Type FormatAttr::getBufferElement() const {
 
 LogicalResult
 FormatAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                   WeightElements elements, int64_t group) {
+                   WeightElements elements, int64_t group, WeightScales scales,
+                   bool offset) {
   ::mtp::WeightFormat format{static_cast<::mtp::WeightElements>(elements),
-                             group};
+                             group, static_cast<::mtp::WeightScales>(scales),
+                             offset};
   if (format.isValid())
     return success();
   if (!format.isQuantized()) // C1
-    return emitError() << "expected no group for elements of "
+    return emitError() << "expected no group, scales or offset for elements of "
+                       << stringifyWeightElements(elements) << ", got group "
+                       << group;
+  if (!::mtp::isQuantGroup(group)) // C1
+    return emitError() << "expected a group of " << ::mtp::kMinQuantGroup
+                       << " or a multiple of " << ::mtp::kQuantGroupStep
+                       << " up to " << ::mtp::kMaxQuantGroup
+                       << " for elements of "
                        << stringifyWeightElements(elements) << ", got "
                        << group;
-  return emitError() << "expected a group of a multiple of "
-                     << ::mtp::kMinQuantGroup << " up to "
-                     << ::mtp::kMaxQuantGroup << " for elements of "
-                     << stringifyWeightElements(elements) << ", got " << group;
+  return emitError() << "expected a group and an offset that suit " // C2
+                     << stringifyWeightElements(elements) << " with scales of "
+                     << stringifyWeightScales(scales) << ", got group " << group
+                     << (offset ? " with an offset" : " without an offset");
 }
 
 /// Returns the buffer type of `count` panels of `width` outputs.

@@ -12,12 +12,16 @@
 
 namespace mtp::codegen::test {
 
-/// Storage format of weights, and the number of inputs that share a scale.
+/// Storage format of weights, the number of inputs that share a scale, and the
+/// form of scales and offsets.
 struct Quantization {
   WeightElements elements;
   int group;
+  WeightScales scales = WeightScales::F32;
+  bool hasOffset = false;
 
-  WeightFormat format() const { return {elements, group}; }
+  WeightFormat format() const { return {elements, group, scales, hasOffset}; }
+  QuantizedPanel panel(int k) const { return format().panel(k); }
   int bits() const { return int(format().bits()); }
   /// Returns the smallest and the largest element.
   std::pair<int, int> range() const;
@@ -28,32 +32,77 @@ struct Quantization {
   std::string config() const;
 };
 
-/// Element types whose products are products of integers.
+/// Formats that only a CPU has: the formats of GGUF, and combinations that no
+/// file has.
+inline const std::vector<Quantization> kCpuFormats = [] {
+  using enum WeightElements;
+  constexpr WeightScales F16 = WeightScales::F16, F16x6 = WeightScales::F16x6,
+                         F16x8 = WeightScales::F16x8;
+  constexpr WeightScales E8M0 = WeightScales::E8M0, E4M3 = WeightScales::E4M3;
+  return std::vector<Quantization>{
+      {Int4, 32, F16},
+      {Int4, 32, F16, true},
+      {Int5, 32, F16},
+      {Int5, 64, F16, true},
+      {Int8, 32, F16},
+      {Int4, 32, F16x6, true},
+      {Int5, 32, F16x6, true},
+      {Int6, 16, F16x8},
+      {Int4, 16, F16x8, true},
+      {Int4, 128, F16x6, true},
+      {Int8, 16, WeightScales::F32, true},
+      {Int6, 96, F16, true},
+      {E2M1, 32, E8M0},
+      {E2M1, 16, E4M3},
+      {NL4, 32, F16},
+      {NL4, 32, F16x8},
+  };
+}();
+
+/// Element types whose products are products of integers on all targets.
 inline const std::vector<WeightElements> kIntegers = [] {
   std::vector<WeightElements> integers;
   for (const WeightElementsInfo &info : kWeightFormats)
-    if (info.isQuantized)
+    if (info.isQuantized && info.isPlain())
       integers.push_back(info.elements);
   return integers;
 }();
 
-/// A matrix of integers with a scale per row and group, row-major.
+/// A number that a group multiplies its integers with or adds to them. With two
+/// levels it is the product of a block's number and a group's integer.
+struct GroupNumber {
+  float value = 0;
+  float ofBlock = 0;
+  int ofGroup = 0;
+};
+
+/// A matrix of integers with a scale per row and group, row-major. `offsets` is
+/// empty if the format has none.
 struct QuantizedMatrix {
   int rows, k;
   Quantization format;
   std::vector<int8_t> values;
   std::vector<float> scales;
+  std::vector<float> offsets;
+  /// Both again, as they are stored.
+  std::vector<GroupNumber> storedScales, storedOffsets;
 
   int groups() const { return (k + format.group - 1) / format.group; }
+  size_t groupOf(int row, int i) const {
+    return size_t(row) * groups() + i / format.group;
+  }
+  float offsetAt(int row, int i) const {
+    return offsets.empty() ? 0.0f : offsets[groupOf(row, i)];
+  }
   /// Returns the value of element (row, i).
   double at(int row, int i) const {
-    return double(values[size_t(row) * k + i]) *
-           scales[size_t(row) * groups() + i / format.group];
+    return double(values[size_t(row) * k + i]) * scales[groupOf(row, i)] +
+           offsetAt(row, i);
   }
 };
 
-/// Rounds weights `w[n][k]` to the nearest multiple of a group's largest value
-/// over 127 or 7.
+/// Rounds weights `w[n][k]`: to multiples of a group's largest value over 127
+/// or 7 if the scales are f32, or else to seeded scales and offsets.
 QuantizedMatrix quantizeWeights(const std::vector<float> &w, int n, int k,
                                 Quantization format);
 

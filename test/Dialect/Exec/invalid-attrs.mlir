@@ -3,26 +3,44 @@
 // Attributes of kernels and weights; a case per constraint, named by it.
 
 // format_c1: integers without a group
-// expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int4, got 0}}
+// expected-error @+1 {{expected a group of 16 or a multiple of 32 up to 128 for elements of int4, got 0}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int4>
 
 // -----
 
 // format_c1: a group that is too large
-// expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 160}}
+// expected-error @+1 {{expected a group of 16 or a multiple of 32 up to 128 for elements of int8, got 160}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int8, group = 160>
 
 // -----
 
 // format_c1: a group that is no multiple of 32
-// expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 48}}
+// expected-error @+1 {{expected a group of 16 or a multiple of 32 up to 128 for elements of int8, got 48}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int8, group = 48>
 
 // -----
 
 // format_c1: floats with a group
-// expected-error @+1 {{expected no group for elements of bf16, got 64}}
+// expected-error @+1 {{expected no group, scales or offset for elements of bf16, got group 64}}
 exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <bf16, group = 64>
+
+// -----
+
+// format_c1: floats with scales
+// expected-error @+1 {{expected no group, scales or offset for elements of bf16, got group 0}}
+exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <bf16, scales = f16>
+
+// -----
+
+// format_c2: scales of 6 bits without an offset
+// expected-error @+1 {{expected a group and an offset that suit int4 with scales of f16x6, got group 32 without an offset}}
+exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <int4, group = 32, scales = f16x6>
+
+// -----
+
+// format_c2: a group that does not divide a block
+// expected-error @+1 {{expected a group and an offset that suit int6 with scales of f16x8, got group 96 without an offset}}
+exec.weight @w #exec.panels<32> k 96 n 32 stack 1 [#exec.source<key = "w">] : <int6, group = 96, scales = f16x8>
 
 // -----
 
@@ -35,7 +53,7 @@ exec.weight @w #exec.panels<32> k 64 n 32 stack 1 [#exec.source<key = "w">] : <f
 
 // format_c1: the format of a kernel
 // expected-error @+2 {{failed to parse Exec_LinearKernel parameter 'format'}}
-// expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int4, got 0}}
+// expected-error @+1 {{expected a group of 16 or a multiple of 32 up to 128 for elements of int4, got 0}}
 exec.kernel @k #exec.linear<k = 64, n = 32, format = <int4>>
 
 // -----

@@ -87,7 +87,7 @@ exec.program @p function {
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>
   %wb = exec.input "wb" : tensor<1x640xi8>
-  // expected-error @+1 {{expected a group of a multiple of 32 up to 128 for elements of int8, got 0}}
+  // expected-error @+1 {{expected a group of 16 or a multiple of 32 up to 128 for elements of int8, got 0}}
   %r = exec.linear %x, %wb as <int8> : (tensor<4x16xf32>, tensor<1x640xi8>) -> tensor<4x32xf32>
 }
 

@@ -416,24 +416,21 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
       "plans[0].weights[0]: expected panels of 1536 i8 for 40 inputs of Int8, "
       "got "
       "1x1536xui8");
-  for (uint32_t group : {0u, 33u, 160u, 4294967264u})
+  for (uint32_t group : {0u, 8u, 33u, 160u, 4294967264u})
     EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, group, 40}),
-              "plans[0].weights[0]: expected a group of a multiple of 32 up to "
-              "128 and a "
-              "number of inputs, got " +
+              "plans[0].weights[0]: expected a group that suits elements and "
+              "scales, and a number of inputs, got group " +
                   std::to_string(group) + " and 40");
   EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 0}),
-            "plans[0].weights[0]: expected a group of a multiple of 32 up to "
-            "128 and a "
-            "number of inputs, got 32 and 0");
+            "plans[0].weights[0]: expected a group that suits elements and "
+            "scales, and a number of inputs, got group 32 and 0");
   EXPECT_EQ(with({"w", 1, 0, bytes8, i8, {1, bytes8}, Int8, 32, 4294967295u}),
             "plans[0].weights[0]: expected panels of 154618822656 i8 for "
             "4294967295 inputs of "
             "Int8, got 1x1536xi8");
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, Elements, 32, 0}),
-            "plans[0].weights[0]: expected no group and no inputs for plain "
-            "elements, "
-            "got 32 and 0");
+            "plans[0].weights[0]: expected no group, inputs and offset, and "
+            "scales of f32 for plain elements, got group 32 and 0");
   int unknown = int(schema::BlobFormat::MAX) + 1;
   EXPECT_EQ(with({"w", 1, 0, 64, i8, {64}, schema::BlobFormat(unknown)}),
             "plans[0].weights[0]: unknown format " + std::to_string(unknown));
@@ -472,9 +469,8 @@ TEST(Artifact, ChecksTheFormatsOfTables) {
             "Int8, got "
             "7x52xi8");
   EXPECT_EQ(with({"w", 1, 0, 7 * bytes8, i8, {7, bytes8}, Int8Rows, 33, 41}),
-            "plans[0].weights[0]: expected a group of a multiple of 32 up to "
-            "128 and a "
-            "number of inputs, got 33 and 41");
+            "plans[0].weights[0]: expected a group that suits elements and "
+            "scales, and a number of inputs, got group 33 and 41");
 }
 
 TEST(Artifact, ChecksKernels) {

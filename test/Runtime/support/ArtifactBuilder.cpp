@@ -53,9 +53,10 @@ static auto vectorOf(Builder &fbb, const std::vector<T> &items, F make) {
 static auto blobs(Builder &fbb,
                   const std::vector<ArtifactBuilder::Blob> &items) {
   return vectorOf(fbb, items, [&](const ArtifactBuilder::Blob &b) {
-    return schema::CreateBlob(
-        fbb, fbb.CreateString(b.name), b.segment, b.offset, b.size, b.dtype,
-        fbb.CreateVector(b.shape), b.format, b.group, b.inputs);
+    return schema::CreateBlob(fbb, fbb.CreateString(b.name), b.segment,
+                              b.offset, b.size, b.dtype,
+                              fbb.CreateVector(b.shape), b.format, b.group,
+                              b.inputs, b.scales, b.hasOffset);
   });
 }
 

@@ -131,6 +131,8 @@ public:
     std::vector<uint64_t> shape;
     schema::BlobFormat format = schema::BlobFormat::Elements;
     uint32_t group = 0, inputs = 0;
+    schema::BlobScales scales = schema::BlobScales::F32;
+    bool hasOffset = false;
   };
   struct Envelope {
     uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,

@@ -93,6 +93,10 @@ static Arithmetic arithmeticOf(WeightElements elements) {
   case WeightElements::Int8:
     return Arithmetic::I8;
   case WeightElements::Int4:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     return Arithmetic::I4;
   }
   return Arithmetic::F32;

@@ -66,6 +66,9 @@ public:
   /// Returns the dot product (i16) of each two adjacent bytes, unsigned in `a`
   /// and signed in `b`. The sum saturates.
   Value dotBytePairs(Value a, Value b);
+  /// Returns byte `numbers[i]` of a table of 16 bytes for each i. Numbers are
+  /// below 16.
+  Value lookUpBytes(llvm::ArrayRef<uint8_t> table, Value numbers);
   /// Returns the dot product (i32) of each two adjacent signed i16.
   Value dotWordPairs(Value a, Value b);
   /// Adds products of integers to `acc`, in this order. LLVM would add up the
@@ -135,7 +138,10 @@ public:
   void storeLanes(Value value, Value pointer, Value mask = {}) override {
     store(value, pointer, mask);
   }
-  Value loadPacked(Value pointer, int64_t bits, int64_t count) override;
+  Value loadPacked(Value pointer, int64_t bits, int64_t count,
+                   int64_t stride = 4) override;
+  /// Loads a vector of f16 as f32.
+  Value loadHalves(Value pointer);
   void mapNeighbours(Value from, Value to, int64_t pairs, DType toType,
                      ValueRange tables,
                      llvm::function_ref<Pair(Pair, ValueRange)> body) override;

@@ -32,6 +32,18 @@ Value CpuBuilder::dotBytePairs(Value a, Value b) {
                    vectorType(i16Type(), 2 * lanes()), {a, b});
 }
 
+Value CpuBuilder::lookUpBytes(ArrayRef<uint8_t> table, Value numbers) {
+  auto type = cast<VectorType>(numbers.getType());
+  SmallVector<int8_t> bytes;
+  for (int64_t i = 0; i < type.getNumElements(); ++i)
+    bytes.push_back(int8_t(table[i % 16]));
+  Value lanes = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, ArrayRef<int8_t>(bytes)));
+  return intrinsic(type.getNumElements() == 64 ? "llvm.x86.avx512.pshuf.b.512"
+                                               : "llvm.x86.avx2.pshuf.b",
+                   type, {lanes, numbers});
+}
+
 Value CpuBuilder::dotWordPairs(Value a, Value b) {
   return intrinsic(lanes() == 16 ? "llvm.x86.avx512.pmaddw.d.512"
                                  : "llvm.x86.avx2.pmadd.wd",

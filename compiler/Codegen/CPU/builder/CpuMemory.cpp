@@ -93,14 +93,31 @@ void CpuBuilder::prefetch(Value pointer, int64_t bytes, int level) {
         builder.getI32IntegerAttr(4 - level), builder.getI32IntegerAttr(1));
 }
 
-Value CpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count) {
+Value CpuBuilder::loadHalves(Value pointer) {
+  auto halves = VectorType::get({lanes()}, builder.getF16Type());
+  return arith::ExtFOp::create(builder, loc, f32Vector(),
+                               load(halves, pointer));
+}
+
+Value CpuBuilder::loadPacked(Value pointer, int64_t bits, int64_t count,
+                             int64_t stride) {
   int64_t perWord = 32 / bits, words = lanes() / perWord;
   // A group of int4 is stored in whole words.
   int64_t stored = llvm::divideCeil(count, perWord);
   Value mask;
   if (stored < words)
     mask = prefixMask(stored, words);
-  Value loaded = load(vectorType(i32Type(), words), pointer, mask);
+  Value loaded;
+  if (stride == 4) {
+    loaded = load(vectorType(i32Type(), words), pointer, mask);
+  } else {
+    VectorType word = vectorType(i32Type(), 1);
+    Values parts;
+    for (int64_t i = 0; i < words; ++i)
+      parts.push_back(i < stored ? load(word, at(pointer, i * stride))
+                                 : constant(word, 0));
+    loaded = concat(parts);
+  }
   SmallVector<int64_t> wordOf;
   for (int64_t i = 0; i < lanes(); ++i)
     wordOf.push_back(i / perWord);

@@ -1,34 +1,42 @@
 //===- QuantizedMatmul.cpp - Rows times panels of integers ----------------===//
 //
-// Weights are stored as unsigned integers, with the format's bias added,
-// because the instructions take one unsigned operand. The bias adds a number to
-// a dot product that depends on the row alone. Accumulators therefore start
-// with the negative of that number.
+// Weights are stored as unsigned integers, because the instructions take one
+// unsigned operand. Without offsets the format's bias has been added. The bias
+// adds a number to a dot product that depends on the row alone, so accumulators
+// start with the negative of that number.
 //
 // A prepared row is its integers in order, then the scale of every group, then
-// the start of the accumulators for every group.
+// a number for every group: the start of the accumulators, or the sum that
+// offsets are multiplied with.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/CPU/products/QuantizedMatmul.h"
 
+#include "compiler/Codegen/Rows/ByteScales.h"
 #include "compiler/Codegen/Rows/RowNorm.h"
 #include "compiler/Codegen/Rows/RowQuantization.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
-using mtp::WeightElements;
+using mtp::WeightScales;
 
-/// Returns whether bytes are widened to i16 before they are multiplied. Pairs
-/// of int8 products do not fit the sums of vpmaddubsw; pairs of int4 products
-/// do.
-static bool isWide(const WeightFormat &format, const TargetDesc &target) {
-  return format.bits() == 8 && !target.byteDot;
+/// Largest sum of products of an operand and a row in an i16.
+static int64_t pairSum(const WeightFormat &format) {
+  return int64_t(format.largestOperand()) * 127 * 2;
 }
 
-/// Limit on products of int4 and a row in an i16 sum: 16 * 15 * 127 < 2^15.
-static constexpr int64_t mostPairs = 16;
+/// Returns whether bytes are widened to i16 before they are multiplied, because
+/// pairs of products do not fit the sums of vpmaddubsw.
+static bool isWide(const WeightFormat &format, const TargetDesc &target) {
+  return !target.byteDot && pairSum(format) > INT16_MAX;
+}
+
+/// Returns the number of operands whose products fit an i16 sum.
+static int64_t mostOperands(const WeightFormat &format) {
+  return INT16_MAX / pairSum(format);
+}
 
 /// Returns the number of rows whose sums fit in registers. With 8 lanes, five
 /// rows are faster in one block than in two; six are not.
@@ -75,10 +83,11 @@ QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
 
 /// Calls `body` with every group and its number of inputs.
 void QuantizedMatmul::forGroups(llvm::function_ref<void(Value, int64_t)> body) {
-  kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
+  int64_t full = spec.k / panel.group;
+  kb.forRange(kb.integer(0), kb.integer(full), 1,
               [&](Value group) { body(group, panel.group); });
-  if (panel.restInputs())
-    body(kb.integer(panel.fullGroups()), panel.restInputs());
+  if (int64_t rest = spec.k % panel.group)
+    body(kb.integer(full), rest);
 }
 
 void QuantizedMatmul::prepare(Value group, Value firstRow, Value count, Value) {
@@ -116,10 +125,17 @@ void QuantizedMatmul::prepareGroup(Value from, Value inverse, Value to,
         kb.truncate(rounded, kb.vectorType(kb.i8Type(), kb.lanes())),
         kb.at(kb.at(to, first, inputBytes()), i * kb.lanes() * inputBytes()));
   }
+  Value zeros = kb.constant(kb.vectorType(kb.i8Type(), kb.lanes()), 0);
+  for (int64_t i = llvm::alignTo(inputs, kb.lanes());
+       i < panel.storedInputs(inputs); i += kb.lanes())
+    storeBytes(zeros, kb.at(kb.at(to, first, inputBytes()), i * inputBytes()));
   kb.store(scale.scale, kb.at(kb.at(to, scalesOffset), group, 4));
-  kb.store(kb.mul(kb.reduceAdd(total),
-                  kb.constant(kb.i32Type(), -spec.format.bias())),
-           kb.at(kb.at(to, startsOffset), group, 4));
+  Value sum = kb.reduceAdd(total);
+  Value start =
+      panel.hasOffset
+          ? kb.mul(kb.toFloat(sum), scale.scale)
+          : kb.mul(sum, kb.constant(kb.i32Type(), -spec.format.bias()));
+  kb.store(start, kb.at(kb.at(to, startsOffset), group, 4));
 }
 
 /// Stores integers of a row. If wide, stores them as i16: of each four, the
@@ -162,74 +178,125 @@ std::pair<Value, Value> QuantizedMatmul::splitNibbles(Value bytes) {
           kb.bitcast(kb.bitAnd(high, mask), byteVector())};
 }
 
-/// Returns the operands that `bytes` of weights become: one, or two with
-/// consecutive inputs, in fours or, if wide, in twos.
-std::pair<Value, Value> QuantizedMatmul::operandsOf(Value bytes) {
-  switch (spec.format.elements) {
-  case WeightElements::Int4:
-    // Low halves of bytes are four inputs, high halves the next four.
-    return splitNibbles(bytes);
-  case WeightElements::Int8: {
-    if (!wide)
-      return {bytes, {}};
-    Value words = kb.bitcast(bytes, wordVector());
-    return {kb.bitAnd(words, kb.constant(wordVector(), 0xff)),
-            kb.shiftRight(words, kb.constant(wordVector(), 8))};
+/// Returns the operands of a step's words, with consecutive inputs: in fours
+/// or, if wide, in twos.
+Values QuantizedMatmul::operandsOf(ValueRange words) {
+  Values operands = bytesOf(words);
+  if (!wide)
+    return operands;
+  Values halves;
+  for (Value operand : operands) {
+    Value pairs = kb.bitcast(operand, wordVector());
+    halves.push_back(kb.bitAnd(pairs, kb.constant(wordVector(), 0xff)));
+    halves.push_back(kb.shiftRight(pairs, kb.constant(wordVector(), 8)));
   }
-  case WeightElements::F32:
-  case WeightElements::BF16:
-    break;
-  }
-  llvm_unreachable("not quantised");
+  return halves;
 }
 
-/// Adds one step to all accumulators. `x` points to the inputs of the first
-/// row.
-void QuantizedMatmul::addStep(Values &acc, Value weights, Value x,
-                              Strip strip) {
-  Values first, second;
-  for (int64_t v = 0; v < strip.vectors; ++v) {
-    Value bytes = kb.load(byteVector(), kb.at(weights, v * kb.lanes() * 4));
-    auto [operand, more] = operandsOf(bytes);
-    first.push_back(operand);
-    if (more)
-      second.push_back(more);
+/// Returns the operands of a step's words as unsigned bytes.
+Values QuantizedMatmul::bytesOf(ValueRange words) {
+  if (panel.bits == 8)
+    return Values(words.begin(), words.end());
+  // Low halves of bytes are four inputs, high halves the next four.
+  Values operands;
+  for (Value word : words.take_front(panel.stepInputs() / 8)) {
+    auto [low, high] = splitNibbles(word);
+    operands.append({low, high});
   }
-  auto add = [&](ValueRange operands, int64_t offset) {
-    for (int64_t r = 0; r < strip.rows; ++r)
-      for (auto [v, operand] : llvm::enumerate(operands)) {
-        Value &sum = acc[r * strip.vectors + int64_t(v)];
-        sum = dot(sum, operand, kb.at(x, r * rowBytes + offset));
-      }
-  };
-  add(first, 0);
-  add(second, 4);
+  if (panel.bits > 4)
+    for (auto [i, operand] : llvm::enumerate(operands))
+      operand = addHighBits(operand, words.back(), i);
+  if (const int8_t *table = spec.format.info().table) {
+    llvm::SmallVector<uint8_t> bytes;
+    for (int i = 0; i < 16; ++i)
+      bytes.push_back(uint8_t(table[i] + spec.format.bias()));
+    for (Value &operand : operands)
+      operand = kb.lookUpBytes(bytes, operand);
+  }
+  return operands;
+}
+
+/// Adds the high bits of operand `i` of a step.
+Value QuantizedMatmul::addHighBits(Value operand, Value highBits, int64_t i) {
+  // The bits move to bit 4 of their bytes.
+  int64_t bits = panel.bits - 4, shift = i * bits - 4;
+  Value words = kb.bitcast(highBits, wordVector());
+  if (shift > 0)
+    words = kb.shiftRight(words, kb.constant(wordVector(), shift));
+  if (shift < 0)
+    words = kb.shiftLeft(words, kb.constant(wordVector(), -shift));
+  Value mask = kb.constant(wordVector(), bits == 1 ? 0x1010 : 0x3030);
+  return kb.bitcast(
+      kb.bitOr(kb.bitcast(operand, wordVector()), kb.bitAnd(words, mask)),
+      byteVector());
 }
 
 int64_t QuantizedMatmul::stepsPerLoop(int64_t rows) const {
-  // A step of int4 has two dot products, each of two products per i16 sum.
+  if (panel.stepWords() > 1)
+    return 1;
+  // A step of int4 has two operands.
   if (inPairs())
-    return mostPairs / 4;
+    return mostOperands(spec.format) / 2;
   // A step of int4 multiplies twice; longer bodies ran out of registers.
   return unroll(rows) * panel.bits / 8;
 }
 
-/// Adds `steps` steps, at most stepsPerLoop(), to all accumulators, with a
-/// prefetch before each. Products of i16 are widened once for all steps.
+/// Multiplies one operand of each vector of a strip with the inputs at `x` of
+/// the first row, and adds the products to `acc`.
+void QuantizedMatmul::addOperands(Values &acc, ValueRange operands, Value x,
+                                  Strip strip) {
+  for (int64_t r = 0; r < strip.rows; ++r)
+    for (auto [v, operand] : llvm::enumerate(operands)) {
+      Value &sum = acc[r * strip.vectors + int64_t(v)];
+      sum = dot(sum, operand, kb.at(x, r * rowBytes));
+    }
+}
+
+/// Returns the operands of one step, for each vector of a strip.
+llvm::SmallVector<Values> QuantizedMatmul::loadStep(Value weights,
+                                                    Strip strip) {
+  llvm::SmallVector<Values> step;
+  for (int64_t v = 0; v < strip.vectors; ++v) {
+    Values words;
+    for (int64_t w = 0; w < panel.stepWords(); ++w)
+      words.push_back(kb.load(
+          byteVector(), kb.at(weights, w * stepBytes + v * kb.lanes() * 4)));
+    step.push_back(operandsOf(words));
+  }
+  return step;
+}
+
+/// Adds `steps` steps to all accumulators, with a prefetch before each.
+/// Products of i16 are widened after mostOperands().
 Values
 QuantizedMatmul::addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
                           Strip strip,
                           llvm::function_ref<void(int64_t)> prefetchFor) {
-  Values next(acc.begin(), acc.end());
-  Values pairs(acc.size());
+  Values next(acc.begin(), acc.end()), pairs(acc.size());
+  int64_t held = 0, most = mostOperands(spec.format);
+  auto widen = [&] {
+    for (auto [sum, pair] : llvm::zip(next, pairs)) {
+      sum = kb.add(sum, kb.dotWordPairs(pair, kb.constant(wordVector(), 1)));
+      pair = {};
+    }
+    held = 0;
+  };
   for (int64_t s = 0; s < steps; ++s) {
     prefetchFor(s);
-    addStep(inPairs() ? pairs : next, kb.at(weights, s * stepBytes),
-            kb.at(x, s * stepInputs() * inputBytes()), strip);
+    llvm::SmallVector<Values> step =
+        loadStep(kb.at(weights, s * panel.stepBytes()), strip);
+    for (size_t i = 0; i < step[0].size(); ++i) {
+      Values operands;
+      for (const Values &ofVector : step)
+        operands.push_back(ofVector[i]);
+      Value from = kb.at(x, s * stepBytesOfRow() + int64_t(i) * 4);
+      addOperands(inPairs() ? pairs : next, operands, from, strip);
+      if (inPairs() && ++held == most)
+        widen();
+    }
   }
-  if (inPairs() && steps > 0)
-    for (auto [sum, pair] : llvm::zip(next, pairs))
-      sum = kb.add(sum, kb.dotWordPairs(pair, kb.constant(wordVector(), 1)));
+  if (held > 0)
+    widen();
   return next;
 }
 
@@ -238,80 +305,187 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
   return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
 }
 
+/// Returns the scales of a vector of outputs, if a scale is one byte.
+Value QuantizedMatmul::loadByteScales(const Group &group, int64_t first) {
+  Value from = kb.at(kb.at(group.header, first), group.inBlock,
+                     QuantizedPanel::kOutputs);
+  Value bytes = kb.load(kb.vectorType(kb.i8Type(), kb.lanes()), from);
+  return emitByteScale(kb, panel.scales,
+                       kb.extendUnsigned(bytes, kb.i32Vector()));
+}
+
+/// Returns the scales and offsets of a vector of outputs that begins at output
+/// `first`. An offset is null if the format has none.
+QuantizedMatmul::Scales QuantizedMatmul::loadScales(const Group &group,
+                                                    int64_t first) {
+  Value header = group.header;
+  if (panel.hasByteScales())
+    return {loadByteScales(group, first), {}};
+  auto number = [&](int64_t at) {
+    if (panel.scales == WeightScales::F32)
+      return kb.load(kb.f32Vector(), kb.at(header, at + first * 4));
+    return kb.loadHalves(kb.at(header, at + first * 2));
+  };
+  Value scale = number(0), offset;
+  if (panel.hasOffset)
+    offset = number(panel.offsetsAt());
+  if (!panel.hasTwoLevels())
+    return {scale, offset};
+  auto byte = [&](int64_t at, bool isSigned) {
+    Value from = kb.at(kb.at(header, at + first), group.inBlock,
+                       QuantizedPanel::kOutputs);
+    Value bytes = kb.load(kb.vectorType(kb.i8Type(), kb.lanes()), from);
+    return isSigned ? kb.extend(bytes, kb.i32Vector())
+                    : kb.extendUnsigned(bytes, kb.i32Vector());
+  };
+  Value ofScale, ofOffset;
+  if (panel.scales == WeightScales::F16x8) {
+    ofScale = byte(panel.secondLevelAt(), true);
+    if (offset)
+      ofOffset = byte(panel.secondOffsetsAt(group.blockInputs), true);
+  } else {
+    Value low = byte(panel.lowBitsAt(), false);
+    Value high = kb.shiftRight(
+        kb.load(kb.i32Vector(),
+                kb.at(header, panel.secondLevelAt() + first * 4)),
+        kb.splat(kb.truncate(kb.mul(group.inBlock, 4), kb.i32Type())));
+    auto all = [&](int64_t value) {
+      return kb.constant(kb.i32Vector(), value);
+    };
+    ofScale = kb.bitOr(kb.bitAnd(low, all(15)),
+                       kb.bitAnd(kb.shiftLeft(high, all(4)), all(48)));
+    ofOffset = kb.bitOr(kb.shiftRight(low, all(4)),
+                        kb.bitAnd(kb.shiftLeft(high, all(2)), all(48)));
+  }
+  scale = kb.mul(scale, kb.toFloat(ofScale));
+  if (offset)
+    offset = kb.mul(
+        offset, kb.toFloat(kb.sub(kb.constant(kb.i32Vector(), 0), ofOffset)));
+  return {scale, offset};
+}
+
 /// Adds a group's products, scaled, to the sums of a strip.
 Values QuantizedMatmul::addScaled(ValueRange sums, ValueRange products,
-                                  Value scales, Value block, Value group,
+                                  Value block, const Group &group,
                                   Strip strip) {
+  llvm::SmallVector<Scales> scales;
+  for (int64_t v = 0; v < strip.vectors; ++v)
+    scales.push_back(loadScales(group, strip.bytes / 4 + v * kb.lanes()));
   Values result;
-  for (int64_t r = 0; r < strip.rows; ++r)
+  for (int64_t r = 0; r < strip.rows; ++r) {
+    Value row = kb.at(block, r * rowBytes);
+    Value rowScale = ofRow(row, scalesOffset, group.number, kb.f32Type());
+    Value rowSum;
+    if (panel.hasOffset)
+      rowSum = ofRow(row, startsOffset, group.number, kb.f32Type());
     for (int64_t v = 0; v < strip.vectors; ++v) {
       int64_t i = r * strip.vectors + v;
-      Value scale = kb.load(kb.f32Vector(),
-                            kb.at(scales, strip.bytes + v * kb.lanes() * 4));
-      Value rowScale =
-          ofRow(kb.at(block, r * rowBytes), scalesOffset, group, kb.f32Type());
       Value scaled = kb.mul(kb.toFloat(products[i]), rowScale);
-      result.push_back(kb.fma(scaled, scale, sums[i]));
+      Value sum = kb.fma(scaled, scales[v].scale, sums[i]);
+      if (rowSum)
+        sum = kb.fma(rowSum, scales[v].offset, sum);
+      result.push_back(sum);
     }
+  }
   return result;
 }
 
+/// Prefetches a group's share of its block's header, in cache lines that the
+/// strips take in turn.
+void QuantizedMatmul::prefetchHeader(Prefetch prefetch, const Group &group,
+                                     Strip strip) {
+  constexpr int64_t line = 64;
+  int64_t lines = llvm::divideCeil(panel.headerBytes(group.blockInputs),
+                                   line * panel.groupsOf(group.blockInputs));
+  Value from = prefetchAt(
+      prefetch, kb.add(group.blockOffset, kb.mul(group.inBlock, lines * line)));
+  for (int64_t i = strip.index; i < lines; i += stripCount(strip.rows))
+    kb.prefetch(kb.at(from, i * line), line, prefetch.level);
+}
+
 /// Adds one group to the sums of a strip.
-Values QuantizedMatmul::addGroup(ValueRange sums, Value weights,
-                                 Prefetch prefetch, Value block, Value group,
-                                 int64_t inputs, Strip strip) {
+Values QuantizedMatmul::addGroup(ValueRange sums, Prefetch prefetch,
+                                 Value block, const Group &group, Strip strip) {
   Values acc;
   for (int64_t r = 0; r < strip.rows; ++r)
-    acc.append(strip.vectors, ofRow(kb.at(block, r * rowBytes), startsOffset,
-                                    group, kb.i32Type()));
-
-  int64_t groupBytes = panel.groupBytes(panel.group);
-  Value scales = kb.at(weights, group, groupBytes);
-  Value data = kb.at(scales, QuantizedPanel::kScaleBytes);
-  Value offset = kb.mul(group, groupBytes);
-  int64_t steps = panel.storedInputs(inputs) / stepInputs();
-  // The scales of all outputs have the size of one step.
-  static_assert(QuantizedPanel::kScaleBytes == stepBytes);
-  auto prefetchFrom = [&](Value from) {
-    kb.prefetch(from, strip.prefetchBytes, prefetch.level);
-  };
-  prefetchFrom(
-      prefetchAt(prefetch, kb.add(offset, strip.index * strip.prefetchBytes)));
+    acc.append(strip.vectors,
+               panel.hasOffset ? kb.constant(kb.i32Vector(), 0)
+                               : ofRow(kb.at(block, r * rowBytes), startsOffset,
+                                       group.number, kb.i32Type()));
+  int64_t header = panel.headerBytes(group.blockInputs);
+  Value ofBlock =
+      kb.add(kb.mul(group.inBlock, panel.dataBytes(panel.group)), header);
+  Value data = kb.at(group.header, ofBlock, 1);
+  prefetchHeader(prefetch, group, strip);
+  int64_t steps = panel.storedInputs(group.inputs) / panel.stepInputs();
+  int64_t share = strip.prefetchBytes * panel.stepWords();
   Value dataOffset =
-      kb.add(offset, QuantizedPanel::kScaleBytes +
-                         strip.index * steps * strip.prefetchBytes);
-  Value x = kb.at(block, group, panel.group * inputBytes());
+      kb.add(kb.add(group.blockOffset, ofBlock), strip.index * steps * share);
+  Value x = kb.at(block, group.number, panel.group * inputBytes());
   int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;
   auto run = [&](Value step, ValueRange in, int64_t count) {
-    Value from = prefetchAt(
-        prefetch, kb.add(dataOffset, kb.mul(step, strip.prefetchBytes)));
+    Value from = prefetchAt(prefetch, kb.add(dataOffset, kb.mul(step, share)));
     return addSteps(
-        in, kb.at(kb.at(data, strip.bytes), step, stepBytes),
-        kb.at(x, step, stepInputs() * inputBytes()), count, strip,
-        [&](int64_t s) { prefetchFrom(kb.at(from, s * strip.prefetchBytes)); });
+        in, kb.at(kb.at(data, strip.bytes), step, panel.stepBytes()),
+        kb.at(x, step, stepBytesOfRow()), count, strip, [&](int64_t s) {
+          kb.prefetch(kb.at(from, s * share), share, prefetch.level);
+        });
   };
   acc = kb.forRange(
       kb.integer(0), kb.integer(unrolled), perLoop, acc,
       [&](Value step, ValueRange in) { return run(step, in, perLoop); });
   acc = run(kb.integer(unrolled), acc, steps - unrolled);
-  return addScaled(sums, acc, scales, block, group, strip);
+  return addScaled(sums, acc, block, group, strip);
+}
+
+/// Adds the groups of a block of `inputs` to the sums. `block` is its number.
+Values QuantizedMatmul::addBlock(
+    ValueRange sums, Value weights, Value block, int64_t inputs,
+    llvm::function_ref<Values(ValueRange, const Group &)> add) {
+  int64_t blockBytes = panel.blockBytes(panel.blockInputs());
+  Group group;
+  group.header = kb.at(weights, block, blockBytes);
+  group.blockOffset = kb.mul(block, blockBytes);
+  group.blockInputs = inputs;
+  Value first = kb.mul(block, panel.blockGroups());
+  auto run = [&](Value inBlock, ValueRange in, int64_t groupInputs) {
+    group.inBlock = inBlock;
+    group.number = kb.add(first, inBlock);
+    group.inputs = groupInputs;
+    return add(in, group);
+  };
+  int64_t full = inputs / panel.group;
+  Values result(sums.begin(), sums.end());
+  if (full == 1)
+    result = run(kb.integer(0), result, panel.group);
+  else if (full > 1)
+    result = kb.forRange(kb.integer(0), kb.integer(full), 1, result,
+                         [&](Value inBlock, ValueRange in) {
+                           return run(inBlock, in, panel.group);
+                         });
+  if (int64_t rest = inputs % panel.group)
+    result = run(kb.integer(full), result, rest);
+  return result;
 }
 
 Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
                                  int64_t rows) {
-  auto add = [&](ValueRange sums, Value group, int64_t inputs) {
+  auto addOne = [&](ValueRange sums, const Group &group) {
     return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
-      return addGroup(ofStrip, weights, prefetch, block, group, inputs, strip);
+      return addGroup(ofStrip, prefetch, block, group, strip);
     });
   };
   Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
-  sums = kb.forRange(
-      kb.integer(0), kb.integer(panel.fullGroups()), 1, sums,
-      [&](Value group, ValueRange in) { return add(in, group, panel.group); });
+  sums = kb.forRange(kb.integer(0), kb.integer(panel.fullBlocks()), 1, sums,
+                     [&](Value number, ValueRange in) {
+                       return addBlock(in, weights, number, panel.blockInputs(),
+                                       addOne);
+                     });
   if (!panel.restInputs())
     return sums;
-  return add(sums, kb.integer(panel.fullGroups()), panel.restInputs());
+  return addBlock(sums, weights, kb.integer(panel.fullBlocks()),
+                  panel.restInputs(), addOne);
 }
 
 void mtp::codegen::emitQuantizedMatmul(CpuBuilder &kb,

@@ -1,10 +1,15 @@
 //===- QuantizedMatmul.h - Rows times panels of integers --------*- C++ -*-===//
 //
-// The matmul of int8 and int4 weights. Rows are quantised too, group by group
-// of their inputs. A group's dot product is one of integers and therefore
-// exact. Only one chain over the groups uses floats:
+// The matmul of weights of integers. Rows are quantised too, group by group of
+// their inputs. A group's dot product is one of integers and therefore exact.
+// Only one chain over the groups uses floats, with its second line for formats
+// with offsets:
 //
 //   sum = fma(float(dot(group)) * rowScale(group), weightScale(group), sum)
+//   sum = fma(float(rowSum(group)) * rowScale(group), offset(group), sum)
+//
+// All formats share this code. A format differs in the operands of a step and
+// in the reader of scales.
 //
 // The order of the chain depends on the width alone. A row therefore has equal
 // bits in every block of rows and on every instruction set.
@@ -56,18 +61,40 @@ protected:
   const int64_t scalesOffset, startsOffset;
 
 private:
+  /// Place of a group of weights.
+  struct Group {
+    /// Header of its block, and the block's offset in the panel.
+    Value header, blockOffset;
+    /// Inputs of the block.
+    int64_t blockInputs = 0;
+    /// Numbers of the group in its block and in the panel.
+    Value inBlock, number;
+    int64_t inputs = 0;
+  };
+  struct Scales {
+    Value scale, offset;
+  };
+
   void forGroups(llvm::function_ref<void(Value, int64_t)> body);
   void prepareGroup(Value from, Value inverse, Value to, Value group,
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
-  Values addGroup(ValueRange sums, Value weights, Prefetch prefetch,
-                  Value block, Value group, int64_t inputs, Strip strip);
-  Values addScaled(ValueRange sums, ValueRange products, Value scales,
-                   Value block, Value group, Strip strip);
+  Values addBlock(ValueRange sums, Value weights, Value block, int64_t inputs,
+                  llvm::function_ref<Values(ValueRange, const Group &)> add);
+  Values addGroup(ValueRange sums, Prefetch prefetch, Value block,
+                  const Group &group, Strip strip);
+  void prefetchHeader(Prefetch prefetch, const Group &group, Strip strip);
+  Scales loadScales(const Group &group, int64_t first);
+  Value loadByteScales(const Group &group, int64_t first);
+  Values addScaled(ValueRange sums, ValueRange products, Value block,
+                   const Group &group, Strip strip);
   Values addSteps(ValueRange acc, Value weights, Value x, int64_t steps,
                   Strip strip, llvm::function_ref<void(int64_t)> prefetchFor);
-  void addStep(Values &acc, Value weights, Value x, Strip strip);
-  std::pair<Value, Value> operandsOf(Value bytes);
+  llvm::SmallVector<Values> loadStep(Value weights, Strip strip);
+  void addOperands(Values &acc, ValueRange operands, Value x, Strip strip);
+  Values operandsOf(ValueRange words);
+  Values bytesOf(ValueRange words);
+  Value addHighBits(Value operand, Value highBits, int64_t i);
   /// Multiplies a few weights of each output with the inputs of a row at `x`.
   /// Adds the dot products to `acc` if it is not null.
   Value dot(Value acc, Value weights, Value x);
@@ -78,11 +105,11 @@ private:
   }
   /// Returns the bytes of an input of a prepared row.
   int64_t inputBytes() const { return wide ? 2 : 1; }
-  /// Returns the inputs of one step: the inputs in four bytes per output.
-  int64_t stepInputs() const { return 32 / panel.bits; }
-  /// Returns whether products are sums of two as i16: for int4 without an
-  /// instruction that adds up four.
-  bool inPairs() const { return panel.bits == 4 && !kb.getTarget().byteDot; }
+  /// Returns the bytes of a step's inputs in a prepared row.
+  int64_t stepBytesOfRow() const { return panel.stepInputs() * inputBytes(); }
+  /// Returns whether products are sums of two as i16: for small operands
+  /// without an instruction that adds up four.
+  bool inPairs() const { return !wide && !kb.getTarget().byteDot; }
   int64_t stepsPerLoop(int64_t rows) const;
 };
 

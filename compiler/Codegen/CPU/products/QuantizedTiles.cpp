@@ -173,7 +173,7 @@ void QuantizedTiles::addGroup(Value ofGroup, Value count, Value group,
       addRow(kb.add(row, r), group, scales, sums);
   };
   int64_t share =
-      llvm::alignTo(panel.groupBytes(panel.group) / prefetchSteps, 64);
+      llvm::alignTo(panel.blockBytes(panel.group) / prefetchSteps, 64);
   Value prefetching = kb.min(count, kb.integer(prefetchSteps * addedRows));
   kb.forRange(kb.integer(0), prefetching, addedRows, [&](Value row) {
     prefetch(kb.at(ofGroup, row, share / addedRows), share);
@@ -189,8 +189,8 @@ void QuantizedTiles::sumPanel(Value weights, Value count, Value sums) {
     for (int64_t half = 0; half < 2; ++half)
       kb.store(zero, kb.at(kb.at(sums, half * tileRowBytes), row, sumBytes));
   });
-  int64_t groupBytes = panel.groupBytes(panel.group);
-  kb.forRange(kb.integer(0), kb.integer(panel.fullGroups()), 1,
+  int64_t groupBytes = panel.blockBytes(panel.group);
+  kb.forRange(kb.integer(0), kb.integer(panel.fullBlocks()), 1,
               [&](Value group) {
                 Value ofGroup = kb.at(weights, group, groupBytes);
                 // All products first: a load soon after a tile's store is slow.

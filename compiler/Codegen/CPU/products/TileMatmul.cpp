@@ -31,7 +31,7 @@ bool mtp::codegen::usesTiles(int64_t k, const WeightFormat &format,
     return false;
   // A tile of bytes has 64 inputs.
   if (format.isQuantized())
-    return format.group % 64 == 0 && k % format.group == 0;
+    return format.isPlain() && format.group % 64 == 0 && k % format.group == 0;
   return format.isBF16() && k % tileInputs == 0;
 }
 

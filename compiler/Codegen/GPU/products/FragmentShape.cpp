@@ -8,7 +8,7 @@ using Order = mtp::FragmentOrder;
 int64_t FragmentShape::chunkBytes() const {
   if (!isInteger())
     return Order::kBlockBytes;
-  return format.panel(k).groupBytes(format.group);
+  return format.panel(k).blockBytes(format.group);
 }
 
 int64_t FragmentShape::panelBytes() const {

@@ -47,10 +47,10 @@ private:
 
 /// Loads the scale, and then the integers.
 Values IntegerProduct::load(Value from, Value chunk, int64_t inputs) {
-  from = kb.at(kb.at(from, chunk, panel.groupBytes(panel.group)),
+  from = kb.at(kb.at(from, chunk, panel.blockBytes(panel.group)),
                kb.laneOfWarp(), 4);
   Values words;
-  for (int64_t i = 0; i < panel.groupBytes(inputs); i += kStepBytes)
+  for (int64_t i = 0; i < panel.blockBytes(inputs); i += kStepBytes)
     words.push_back(kb.loadOwn(kb.i32Type(), kb.at(from, i)));
   return words;
 }
@@ -113,9 +113,13 @@ Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   }
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break;
   }
-  llvm_unreachable("not quantised");
+  llvm_unreachable("not a plain format");
 }
 
 int64_t IntegerProduct::extraBits() const {
@@ -126,9 +130,13 @@ int64_t IntegerProduct::extraBits() const {
     return 4; // Numbers are in the upper halves of bytes.
   case WeightElements::F32:
   case WeightElements::BF16:
+  case WeightElements::Int5:
+  case WeightElements::Int6:
+  case WeightElements::E2M1:
+  case WeightElements::NL4:
     break;
   }
-  llvm_unreachable("not quantised");
+  llvm_unreachable("not a plain format");
 }
 
 Values IntegerProduct::multiply(ValueRange words, ValueRange sums,

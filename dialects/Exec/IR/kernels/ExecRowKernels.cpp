@@ -6,8 +6,10 @@ using namespace mlir;
 using namespace mlir::exec;
 
 void EmbedKernelAttr::describe(ContractWriter &w) const {
-  w.bytes(Extent(getFormat().getFormat().rowBytes(getWidth())) *
-          getVocab());                 // table
+  if (getPanels()) // table
+    w.weight(getFormat(), formatPanelWidth(), getWidth(), getVocab(), 1, false);
+  else
+    w.bytes(Extent(getFormat().getFormat().rowBytes(getWidth())) * getVocab());
   w.words(w.p0);                       // tokens
   w.words(w.p0 * getWidth()).result(); // y
 }

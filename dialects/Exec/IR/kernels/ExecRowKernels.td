@@ -6,12 +6,15 @@
 include "dialects/Exec/IR/ExecKernels.td"
 
 def Exec_EmbedKernel : Exec_Kernel<"Embed", "embed", 1, "Rows", (ins
-    Exec_Size:$width, Exec_Size:$vocab, Exec_WeightFormat:$format)> {
+    Exec_Size:$width, Exec_Size:$vocab, Exec_WeightFormat:$format,
+    Exec_Flag:$panels)> {
   let summary = "rows of a table";
   let description = [{
-    Buffers: table, tokens, y. For integers it writes integer times scale, with
-    the same bits on all instruction sets; the width need not be a multiple of
-    the group. A token outside the table means the nearest.
+    Buffers: table, tokens, y. For integers it writes integer times scale plus
+    offset, rounded once, with the same bits on all instruction sets; the width
+    need not be a multiple of the group. A token outside the table means the
+    nearest. With `panels` the table is in panels of integers, of which token t
+    is output t.
   }];
 }
 

@@ -213,11 +213,10 @@ LogicalResult UnpackOp::verify() {
 
 KernelAttrInterface UnpackOp::makeKernel() {
   return UnpackKernelAttr::get(
-      getContext(),
-      {.k = columnsOf(getMatrix()),
-       .n = rowsOf(getMatrix()).base,
-       .format = FormatAttr::get(getContext(), WeightElements::BF16, 0),
-       .fragments = isInFragments(getWeight()),
-       .panel = panelWidthOf(getWeight()),
-       .gated = getGated()});
+      getContext(), {.k = columnsOf(getMatrix()),
+                     .n = rowsOf(getMatrix()).base,
+                     .format = FormatAttr::get(BFloat16Type::get(getContext())),
+                     .fragments = isInFragments(getWeight()),
+                     .panel = panelWidthOf(getWeight()),
+                     .gated = getGated()});
 }

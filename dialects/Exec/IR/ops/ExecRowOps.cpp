@@ -37,10 +37,12 @@ LogicalResult ReshapeOp::verify() {
 }
 
 KernelAttrInterface EmbedOp::makeKernel() {
-  return EmbedKernelAttr::get(getContext(),
-                              {.width = columnsOf(getY()),
-                               .vocab = shapeOf(getTable()).front(),
-                               .format = getFormat()});
+  return EmbedKernelAttr::get(
+      getContext(),
+      {.width = columnsOf(getY()),
+       .vocab = int64_t(getPanelRows().value_or(shapeOf(getTable()).front())),
+       .format = getFormat(),
+       .panels = getPanelRows().has_value()});
 }
 
 bool EmbedOp::readsAnyRow(size_t index) {

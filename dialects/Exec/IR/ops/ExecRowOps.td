@@ -55,17 +55,23 @@ def Exec_EmbedOp : Exec_CallOp<"embed", [
     DeclareOpInterfaceMethods<Exec_PackedWeightOpInterface>]> {
   let summary = "Look up the rows of tokens in a table";
   let description = [{
+    The table is stored row by row, or in panels of integers, which a projection
+    may read, too. `panel_rows` is the number of rows of a table in panels.
+
     Example:
     ```mlir
     %y = exec.embed %tokens in %table as <bf16>
         : (memref<512x192xbf16>, tensor<4xi32>) -> tensor<4x192xf32>
+    %z = exec.embed %tokens in %panels rows 49 as <int4, group = 32>
+        : (memref<2x3840xi8>, tensor<4xi32>) -> tensor<4x192xf32>
     ```
     - (C1) there is one row per token.
   }];
   let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
-                    Exec_FormatAttr:$format);
+                    Exec_FormatAttr:$format,
+                    OptionalAttr<I64Attr>:$panel_rows);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$tokens `in` $table `as` $format";
+  let syntax = "$tokens `in` $table (`rows` $panel_rows^)? `as` $format";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
