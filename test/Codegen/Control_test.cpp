@@ -378,9 +378,9 @@ struct Turns {
 };
 } // namespace
 
-/// Returns a kernel with a loop around loops for lanes, between `around` and
-/// `end`.
-static std::string repeatedLoops(const std::string &around,
+/// Returns a kernel that repeats a loop for lanes. `around` begins a loop
+/// around it, and `end` ends that loop.
+static std::string repeatedLanes(const std::string &around,
                                  const std::string &end) {
   return R"(
 exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 2> {
@@ -399,10 +399,9 @@ exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 2> {
   %turns = arith.index_cast %read : i32 to index
 )" + around +
          R"(
-  %a, %b = scf.for %j = %c0 to %turns step %c1 iter_args(%f = %one, %g = %two)
-      -> (i32, i32) {
-    %sum = scf.for %p = %c0 to %j step %c1 iter_args(%so_far = %f)
-        -> (i32) {
+  %a, %b = scf.for %j = %c0 to %turns step %c1
+      iter_args(%f = %one, %g = %two) -> (i32, i32) {
+    %sum = scf.for %p = %c0 to %j step %c1 iter_args(%so_far = %f) -> (i32) {
       %q = arith.minsi %p, %c7 : index
       %v = memref.load %row[%i, %q] : memref<?x8xi32>
       %w = arith.addi %v, %g : i32
@@ -429,14 +428,14 @@ exec.kernel @k #exec.control<reads = 1, updates = 0, outputs = 2> {
 // The first thread alone knows the number of turns and what they carry. Lanes
 // read what earlier turns stored.
 TEST(Control, RepeatsLoopsForLanes) {
-  const std::pair<std::string, std::string> modules[] = {
+  const std::pair<std::string, std::string> loops[] = {
       {"", ""},
       // A loop around both runs in one thread.
       {"scf.for %once = %c0 to %c1 step %c1 {\n", "}\n"}};
   for (const auto &[name, target] : allTargets())
-    for (const auto &[around, end] : modules) {
+    for (const auto &[around, end] : loops) {
       SCOPED_TRACE(name + around);
-      Kernel kernel(target, repeatedLoops(around, end));
+      Kernel kernel(target, repeatedLanes(around, end));
       Guarded<int32_t> turns(Ints{0, 1, 5, 8}), row(4 * 8), last(4);
       kernel.run({turns.data(), row.data(), last.data()}, {4}, Split::Whole);
       for (size_t i = 0; i < 4; ++i) {

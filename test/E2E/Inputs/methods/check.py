@@ -8,6 +8,7 @@ prefixes. So the output is known, and a few lines of Python compute what each ro
 accepts. Acceptance must match exactly.
 """
 
+import functools
 import itertools
 import json
 import subprocess
@@ -306,10 +307,11 @@ class RandomTree:
         assert all(self.kept_of_depth[:4]), self.kept_of_depth
 
 
+@functools.lru_cache(maxsize=None)
 def expected(method, prompt, output, k, temperature):
     """Returns the number of rounds of a sequence, of accepted drafts (the last round may accept
-    more than are output), and of drafts by position."""
-    tokens, rounds, kept, made = prompt + output, 0, 0, [0] * k
+    more than are output), and of drafts by position. A sequence is in several batches."""
+    tokens, rounds, kept, made = list(prompt + output), 0, 0, [0] * k
     n = len(prompt)  # the anchor: the first token of the output
     while n + 1 < len(prompt) + LENGTH:
         accepted, drafts = method(tokens, n, k, temperature)
@@ -371,7 +373,8 @@ def check(name, artifact):
                 total += sum(got["accepted"])
                 continue
             for prompt, output, result in zip(prompts, longer, got["sequences"]):
-                rounds, kept, made = expected(method, prompt, output, k, temperature)
+                rounds, kept, made = expected(
+                    method, tuple(prompt), tuple(output), k, temperature)
                 assert (result["rounds"], sum(result["accepted"]), result["drafted"]) == (
                     rounds, kept, made), (temperature, batch, k, result, rounds, kept, made)
                 total += kept

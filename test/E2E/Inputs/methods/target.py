@@ -5,6 +5,7 @@ If two choices are too close for rounding, a pick raises an error. Standard libr
 
 import functools
 import math
+from operator import mul
 
 import weights
 
@@ -23,7 +24,7 @@ def decided(margin, what):
 
 
 def product(matrix, x):
-    return [sum(a * b for a, b in zip(row, x)) for row in matrix]
+    return [sum(map(mul, row, x)) for row in matrix]
 
 
 def rotate(x, position):
@@ -42,10 +43,10 @@ def attend(q, entries):
     for head in range(HEADS):
         own = q[head * WIDTH:(head + 1) * WIDTH]
         at = head // (HEADS // KV_HEADS) * WIDTH
-        scores = [sum(a * b for a, b in zip(own, k[at:at + WIDTH])) * WIDTH ** -0.5
-                  for k, _ in entries]
+        scores = [sum(map(mul, own, k[at:at + WIDTH])) * WIDTH ** -0.5 for k, _ in entries]
         shares = softmax(scores)
-        out += [sum(s * v[at + i] for s, (_, v) in zip(shares, entries)) for i in range(WIDTH)]
+        columns = zip(*(v[at:at + WIDTH] for _, v in entries))
+        out += [sum(map(mul, shares, column)) for column in columns]
     return out
 
 
@@ -57,7 +58,7 @@ def softmax(logits, temperature=1.0):
 
 
 def normed(x):
-    scale = (sum(a * a for a in x) / len(x) + 1e-6) ** -0.5
+    scale = (sum(map(mul, x, x)) / len(x) + 1e-6) ** -0.5
     return [a * scale for a in x]
 
 
@@ -105,6 +106,7 @@ def hidden_behind(tokens):
 # Noise (runtime/schema/FORMAT.md).
 
 
+@functools.lru_cache(maxsize=None)
 def philox(counter, key):
     c, k = list(counter), list(key)
     mask = 0xFFFFFFFF
@@ -115,6 +117,7 @@ def philox(counter, key):
     return c
 
 
+@functools.lru_cache(maxsize=None)
 def gumbel(position, token, number=-1):
     word = philox((position, 1, token // 4, number + 1), (SEED, 0))[token % 4]
     return -math.log(-math.log((word + 0.5) / 2 ** 32))

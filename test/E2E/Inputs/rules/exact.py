@@ -11,12 +11,14 @@ numbers and tokens, must equal the target's distribution exactly.
 """
 
 import collections
+import functools
 import itertools
 import random
 import sys
 from fractions import Fraction as F
 
-import functions
+from functions import Function, chain_arguments, drawn_arguments, flat, module
+from functions import node_arguments, run
 
 ONE = F(1)
 
@@ -24,6 +26,7 @@ ONE = F(1)
 # Distributions.
 
 
+@functools.lru_cache(maxsize=None)
 def fractions(seed, columns, least=0):
     """Returns a distribution of eighths (or sevenths, for three columns) that `seed` determines."""
     source = random.Random(repr(seed))
@@ -31,7 +34,7 @@ def fractions(seed, columns, least=0):
     while True:
         parts = [source.randint(least, total) for _ in range(columns - 1)]
         if sum(parts) <= total - least:
-            return [F(part, total) for part in (*parts, total - sum(parts))]
+            return tuple(F(part, total) for part in (*parts, total - sum(parts)))
 
 
 class Chance:
@@ -205,11 +208,12 @@ def continued(chance, output, share, length, into):
         continued(chance, output + (token,), share * part, length, into)
 
 
-def row_of(function, drafts, parents, p, q, u, w):
-    """Returns the function's arguments, in their order."""
-    values = {"d": drafts, "parents": parents, "p": p, "q": q, "u": u, "v": [w] * len(u)}
-    return [[float(x) if element == "f32" else x for x in functions.flat(list(values[name]))]
-            for name, _, element in function.arguments]
+def row_of(function, values, u, w):
+    """Returns the function's arguments, in their order. `values` has those that `u` and `w` do not
+    change."""
+    numbers = {"u": [float(x) for x in u], "v": [float(w)] * len(u)}
+    return [numbers[name] if name in numbers else values[name]
+            for name, _, _ in function.arguments]
 
 
 class Case:
@@ -226,21 +230,25 @@ class Case:
         p = rows_of(self.chance.p, paths, self.chance.columns)
         q = rows_of(self.chance.q, paths[:-1], self.chance.columns)
         rule = rule_of(drafts, self.parents, p, q)
+        values = {"d": list(drafts), "parents": list(self.parents),
+                  "p": [float(x) for x in flat(p)], "q": [float(x) for x in flat(q)]}
         for u, w, part in numbers_of(rule):
             end = rule.walk(u)
-            self.rows.append(row_of(self.function, drafts, self.parents, p, q, u, w))
+            self.rows.append(row_of(self.function, values, u, w))
             self.wanted.append((paths, end, drawn(rule.ends[end], w), measure * part))
         self.length = max(self.length, *(1 + len(path) for path in paths if path is not None))
 
     def compare(self, results):
-        found = collections.defaultdict(F)
+        ended, found = collections.defaultdict(F), collections.defaultdict(F)
         for row, result, (paths, end, token, measure) in zip(self.rows, results, self.wanted):
             expected = (len(paths[end]), end, token)
             if self.function.results == 2:
                 expected = (end, token)
             assert result == expected, (self.function.name, row, result, expected)
             path = paths[result[-2]]
-            continued(self.chance, path + (result[-1],), measure, self.length, found)
+            ended[path + (result[-1],)] += measure
+        for output, measure in ended.items():
+            continued(self.chance, output, measure, self.length, found)
         found = {output: share for output, share in found.items() if share}
         assert found == law(self.chance, self.length), (self.function.name, self.parents)
 
@@ -279,7 +287,7 @@ def check(artifact, flags, few):
     total = 0
     for function, cases in jobs.items():
         rows = [row for case in cases for row in case.rows]
-        results = iter(functions.run(artifact, function, rows, flags))
+        results = iter(run(artifact, function, rows, flags))
         for case in cases:
             case.compare(list(itertools.islice(results, len(case.rows))))
         total += len(rows)
@@ -290,10 +298,10 @@ def all_functions():
     made = {}
     for k, columns in itertools.product((1, 2, 3), (2, 3)):
         for rule, arguments, results in (
-                ("rejection_drawn", functions.drawn_arguments, 2),
-                ("rejection", functions.node_arguments, 3),
-                ("block", functions.chain_arguments, 2)):
-            made[rule, k, columns] = functions.Function(
+                ("rejection_drawn", drawn_arguments, 2),
+                ("rejection", node_arguments, 3),
+                ("block", chain_arguments, 2)):
+            made[rule, k, columns] = Function(
                 f"{rule}_{k}_{columns}", rule, arguments(k + 1, columns), results)
     return made
 
@@ -308,7 +316,7 @@ def main(artifact, *flags):
         flags = [other for other in flags if other != flag]
     if artifact == "--write":
         with open(flags[0], "w", encoding="utf-8") as file:
-            file.write(functions.module(FUNCTIONS.values(), flags[1]))
+            file.write(module(FUNCTIONS.values(), flags[1]))
         return
     few = "--few" in flags
     total = check(artifact, [flag for flag in flags if flag != "--few"], few)

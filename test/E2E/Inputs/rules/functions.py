@@ -108,7 +108,12 @@ def read_npy(path):
 
 
 def flat(value):
-    return [value] if not isinstance(value, (list, tuple)) else [x for v in value for x in flat(v)]
+    """Returns the numbers of a value whose parts are all numbers or all lists."""
+    if not isinstance(value, (list, tuple)):
+        return [value]
+    if value and isinstance(value[0], (list, tuple)):
+        return [x for part in value for x in flat(part)]
+    return list(value)
 
 
 def run(artifact, function, rows, flags=()):
