@@ -437,7 +437,9 @@ INSTANTIATE_TEST_SUITE_P(
         "dflash-deepspec.block", "suffix", "lookup_eagle", "lookup_tree",
         "hybrid", "hybrid.int8", "hybrid.int4", "hybrid.trimmed",
         "dsv3-chain-mtp2.sure", "mimo-mtp1.sure", "eagle3.sure",
-        "draft-model.sure", "wish", "mimo-mtp1.kvbf16"),
+        "draft-model.sure", "wish", "mimo-mtp1.kvbf16", "mimo-mtp1.kvint8",
+        "dsv3-chain-mtp2.kvint8", "llama-gqa.kvint8v3", "qwen35-mtp1.kvint8",
+        "dflash-wide.kvint8"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });
@@ -446,7 +448,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
                          testing::Values("mtp-static", "mtp-beam",
                                          "mtp-static.reuse", "mtp-beam.reuse",
-                                         "mtp-static.three", "mtp-beam.three"),
+                                         "mtp-static.three", "mtp-beam.three",
+                                         "mtp-static.kvint8"),
                          [](const testing::TestParamInfo<const char *> &info) {
                            return testName(info.param);
                          });
