@@ -163,9 +163,9 @@ Offset<schema::BufferContract>
 TableBuilder::makeBuffer(const exec::BufferContract &buffer) {
   if (buffer.entries) {
     const exec::CacheEntries &entries = *buffer.entries;
-    auto cache = schema::CreateCacheContract(
-        fbb, entries.page, entries.width, entries.heads,
-        entries.isBF16 ? schema::DType::BF16 : schema::DType::F32);
+    auto cache =
+        schema::CreateCacheContract(fbb, entries.page, entries.width,
+                                    entries.heads, dtypeOf(entries.element));
     return schema::CreateBufferContract(fbb, 0, buffer.isWritten,
                                         buffer.alignment, false, cache);
   }

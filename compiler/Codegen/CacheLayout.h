@@ -15,6 +15,9 @@ namespace mtp::codegen {
 /// an entry belong to `heads` heads of w columns each. They are then columns
 /// [c / heads, c / heads + w) of the heads' shares. With one head, entries are
 /// stored whole, one after another.
+///
+/// A share of integers ends with two f32 scales: of the columns that are
+/// written at column 0, and of the columns that are written at another column.
 struct CacheLayout {
   CacheLayout(int64_t page, int64_t entry, int64_t heads)
       : page(page), entry(entry), heads(heads) {}
@@ -30,6 +33,12 @@ struct CacheLayout {
   /// Returns the bytes from one page to the next. An element has `bytes` bytes.
   int64_t pageBytes(int64_t bytes) const {
     return int64_t(mtp::pageStride(page, entry, bytes));
+  }
+
+  /// Returns the bytes from the start of a share of integers to the scale of
+  /// columns that are written at `column`.
+  int64_t scaleOffset(int64_t column) const {
+    return share() - int64_t(mtp::kEntryScaleBytes) + (column ? 4 : 0);
   }
 
   int64_t page;

@@ -37,10 +37,13 @@ using mlir::Value;
 using mlir::ValueRange;
 using Values = llvm::SmallVector<Value, 8>;
 
-/// Element type of a table, a weight matrix or a cache.
-enum class DType { F32, BF16 };
+/// Element type of a table, a weight matrix or a cache. I8 is for caches only:
+/// integers with scales (CacheLayout.h).
+enum class DType { F32, BF16, I8 };
 
-inline int64_t byteWidth(DType dtype) { return dtype == DType::F32 ? 4 : 2; }
+inline int64_t byteWidth(DType dtype) {
+  return dtype == DType::F32 ? 4 : dtype == DType::BF16 ? 2 : 1;
+}
 
 /// Returns the element type of a weight that is not quantised.
 inline DType dtypeOf(const WeightFormat &format) {
@@ -185,7 +188,7 @@ public:
   /// Stores the elements of the lanes in `mask` side by side from `pointer` on.
   /// Returns their number (i64, uniform). Precondition: `packsLanes`.
   virtual Value packLanes(Value value, Value pointer, Value mask);
-  /// Loads elements of `dtype` as f32.
+  /// Loads elements of `dtype` as f32. Here and below, `dtype` is F32 or BF16.
   Value loadFloats(Value pointer, DType dtype, Value mask = {});
   void storeFloats(Value value, Value pointer, DType dtype, Value mask = {});
   /// Loads the first `count` integers at `pointer` as i32, at most `lanes()` of

@@ -16,6 +16,7 @@
 #define MTP_COMPILER_CODEGEN_KERNELCATALOGUE_H
 
 #include "compiler/Codegen/KernelBuilder.h"
+#include "dialects/Exec/IR/CacheElements.h"
 #include "dialects/Exec/IR/ExecAttrs.h"
 #include <functional>
 #include <string>
@@ -38,6 +39,8 @@ inline float valueOf(mlir::FloatAttr value, float absent = 0.0f) {
 
 /// Returns the element type of a cache.
 inline DType dtypeOf(mlir::Type type) {
+  if (exec::hasScales(type))
+    return DType::I8;
   return type.isBF16() ? DType::BF16 : DType::F32;
 }
 

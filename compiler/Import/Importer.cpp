@@ -112,8 +112,15 @@ int64_t entryWidth(ModelContext &context, const ModelConfig &config) {
 }
 
 mlir::Type cacheElement(mlir::OpBuilder &builder, KvType type) {
-  return type == KvType::F32 ? mlir::Type(builder.getF32Type())
-                             : mlir::Type(builder.getBF16Type());
+  switch (type) {
+  case KvType::F32:
+    return builder.getF32Type();
+  case KvType::BF16:
+    return builder.getBF16Type();
+  case KvType::I8:
+    return builder.getI8Type();
+  }
+  llvm_unreachable("expected a type of caches");
 }
 
 /// Emits the caches and the recurrent states, which are f32 in every model.

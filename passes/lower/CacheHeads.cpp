@@ -59,7 +59,7 @@ static int64_t headsFor(const Uses &uses, int64_t entry) {
   return canDivide && readAlike && writtenAlike ? heads : 1;
 }
 
-llvm::StringMap<int64_t> mlir::mtp::findCacheHeads(ModuleOp module) {
+static llvm::StringMap<Uses> findUses(ModuleOp module) {
   llvm::StringMap<Uses> uses;
   module.walk(
       [&](CachedAttentionOp op) { uses[op.getCache()].readers.push_back(op); });
@@ -68,10 +68,58 @@ llvm::StringMap<int64_t> mlir::mtp::findCacheHeads(ModuleOp module) {
     int64_t width = cast<RankedTensorType>(op.getX().getType()).getDimSize(1);
     uses[op.getCache()].writes.push_back({begin, begin + width});
   });
+  return uses;
+}
+
+llvm::StringMap<int64_t> mlir::mtp::findCacheHeads(ModuleOp module) {
+  llvm::StringMap<Uses> uses = findUses(module);
   llvm::StringMap<int64_t> heads;
   for (auto cache : module.getOps<CacheOp>()) {
     llvm::StringRef name = cache.getSymName();
     heads[name] = headsFor(uses[name], cache.getEntry());
   }
   return heads;
+}
+
+/// Returns whether `columns` are one of the two pieces of an entry, the first
+/// of which has `first` columns.
+static bool isPiece(Columns columns, int64_t first, int64_t entry) {
+  return columns == Columns{0, first} || columns == Columns{first, entry};
+}
+
+/// Returns whether keys and values are the two pieces of an entry, or the
+/// values are the first piece of a key that is the whole entry.
+static bool readsPieces(CachedAttentionOp op, int64_t first, int64_t entry) {
+  Columns keys = keysOf(op), values = valuesOf(op);
+  if (keys == Columns{0, entry})
+    return values == Columns{0, first};
+  return isPiece(keys, first, entry) && isPiece(values, first, entry) &&
+         !keys.overlaps(values);
+}
+
+LogicalResult
+mlir::mtp::verifyCacheScales(ModuleOp module,
+                             const llvm::StringMap<int64_t> &heads) {
+  llvm::StringMap<Uses> uses = findUses(module);
+  for (auto cache : module.getOps<CacheOp>()) {
+    const Uses &of = uses[cache.getSymName()];
+    if (!cache.getElementType().isSignlessInteger(8))
+      continue;
+    int64_t entry = cache.getEntry(), first = entry;
+    for (Columns columns : of.writes)
+      if (columns.begin == 0)
+        first = std::min(first, columns.end);
+    bool areWritten = llvm::all_of(of.writes, [&](Columns columns) {
+      return isPiece(columns, first, entry);
+    });
+    bool areRead = llvm::all_of(of.readers, [&](CachedAttentionOp op) {
+      return readsPieces(op, first, entry) &&
+             int64_t(op.getKvHeads()) == heads.lookup(cache.getSymName());
+    });
+    if (!areWritten || !areRead)
+      return cache.emitOpError("expected appends and attention of i8 to use "
+                               "two pieces of an entry, each divided among "
+                               "the key heads");
+  }
+  return success();
 }

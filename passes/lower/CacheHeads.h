@@ -14,6 +14,12 @@ namespace mlir::mtp {
 /// cache agree on it and every append writes all keys or all values; else one.
 llvm::StringMap<int64_t> findCacheHeads(ModuleOp module);
 
+/// Checks that each column of a cache of integers has one of the two scales of
+/// its head's share: rows are appended in at most two pieces, and every
+/// attention reads these pieces. `heads` is the result of findCacheHeads.
+LogicalResult verifyCacheScales(ModuleOp module,
+                                const llvm::StringMap<int64_t> &heads);
+
 } // namespace mlir::mtp
 
 #endif // MTP_PASSES_LOWER_CACHEHEADS_H

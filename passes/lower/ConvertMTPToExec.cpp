@@ -1,5 +1,6 @@
 //===- ConvertMTPToExec.cpp - Choose a kernel for every op ----------------===//
 
+#include "dialects/Exec/IR/CacheElements.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/lower/CacheHeads.h"
@@ -24,10 +25,13 @@ struct ConvertMTPToExecPass
 } // namespace
 
 /// Gives every cache its page size, which all programs share, and the number of
-/// heads among which its entries are divided.
+/// heads among which its entries are divided. Entries of integers get room for
+/// scales.
 static LogicalResult convertCaches(ModuleOp module) {
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   llvm::StringMap<int64_t> heads = findCacheHeads(module);
+  if (failed(verifyCacheScales(module, heads)))
+    return failure();
   for (mlir::mtp::CacheOp cache :
        llvm::to_vector(module.getOps<mlir::mtp::CacheOp>())) {
     if (!envelope) {
@@ -35,9 +39,11 @@ static LogicalResult convertCaches(ModuleOp module) {
                                "gives the page size");
     }
     OpBuilder builder(cache);
+    int64_t parts = heads.lookup(cache.getSymName()), entry = cache.getEntry();
+    if (exec::hasScales(cache.getElementType()))
+      entry = parts * int64_t(::mtp::integerShareBytes(entry / parts));
     exec::CacheOp::create(builder, cache.getLoc(), cache.getSymName(),
-                          cache.getLayers(), cache.getEntry(),
-                          heads.lookup(cache.getSymName()), envelope.getPage(),
+                          cache.getLayers(), entry, parts, envelope.getPage(),
                           cache.getElementType());
     cache.erase();
   }

@@ -9,6 +9,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/MTP/IR/MTPOps.h"
 #include "passes/Passes.h"
+#include <optional>
 
 namespace mlir::mtp {
 #define GEN_PASS_DEF_PLACECACHEWRITESPASS
@@ -38,6 +39,35 @@ void PlaceCacheWritesPass::append(OpBuilder &builder, AttentionOp attention,
   ++numAppends;
 }
 
+/// Returns the latent and the rotary part of a row, which have a scale each in
+/// a cache of integers; nothing if a row is one piece.
+static std::optional<std::pair<Value, Value>>
+latentParts(OpBuilder &builder, AttentionOp attention) {
+  auto cache = SymbolTable::lookupNearestSymbolFrom<CacheOp>(
+      attention, attention.getCacheAttr());
+  Value row = attention.getK();
+  int64_t latent = attention.getValueDim();
+  int64_t width = cast<RankedTensorType>(row.getType()).getDimSize(1);
+  if (!cache || !cache.getElementType().isSignlessInteger(8) ||
+      attention.getV() || attention.getKvHeads() != 1 || latent == width)
+    return std::nullopt;
+  auto concat = row.getDefiningOp<ConcatOp>();
+  if (concat && concat.getInputs().size() == 2) {
+    Value first = concat.getInputs()[0];
+    if (cast<RankedTensorType>(first.getType()).getDimSize(1) == latent)
+      return std::pair(first, concat.getInputs()[1]);
+  }
+  auto slice = [&](int64_t begin, int64_t end) -> Value {
+    auto type = cast<RankedTensorType>(row.getType());
+    return SliceOp::create(
+        builder, attention.getLoc(),
+        RankedTensorType::get({type.getDimSize(0), end - begin},
+                              type.getElementType()),
+        row, builder.getI64IntegerAttr(begin), builder.getI64IntegerAttr(end));
+  };
+  return std::pair(slice(0, latent), slice(latent, width));
+}
+
 LogicalResult PlaceCacheWritesPass::place(AttentionOp attention) {
   if (!attention.getCache() || !attention.getLayer()) {
     return attention.emitOpError("expected a cache and a layer; give the "
@@ -46,7 +76,12 @@ LogicalResult PlaceCacheWritesPass::place(AttentionOp attention) {
   OpBuilder builder(attention);
   int64_t keys =
       cast<RankedTensorType>(attention.getK().getType()).getDimSize(1);
-  append(builder, attention, attention.getK(), 0);
+  if (auto parts = latentParts(builder, attention)) {
+    append(builder, attention, parts->first, 0);
+    append(builder, attention, parts->second, attention.getValueDim());
+  } else {
+    append(builder, attention, attention.getK(), 0);
+  }
   int64_t valuesAt = 0;
   if (Value values = attention.getV()) {
     append(builder, attention, values, keys);

@@ -18,6 +18,17 @@ inline constexpr uint64_t pageStride(uint64_t pageTokens, uint64_t entryWidth,
   return (entries + kPageAlignment - 1) / kPageAlignment * kPageAlignment;
 }
 
+/// Bytes of the two f32 scales at the end of each head's share of an entry of
+/// i8. The first scale belongs to the columns that are written at column 0, the
+/// second scale to the others.
+inline constexpr uint64_t kEntryScaleBytes = 8;
+
+/// Returns the bytes of a share of `columns` integers and their scales. Scales
+/// are aligned to four bytes.
+inline constexpr uint64_t integerShareBytes(uint64_t columns) {
+  return (columns + 3) / 4 * 4 + kEntryScaleBytes;
+}
+
 /// Returns the maximum number of rows in a slot's window in a round of k. For k
 /// = max_k it is `maxNodes` (0: max_k + 1), and one less for each draft less.
 /// Without drafts it is one.

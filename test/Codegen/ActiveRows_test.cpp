@@ -92,6 +92,12 @@ const Case cases[] = {
      {1, 2}},
     {"rope_kv_append", append, {9, 2}, {2, 3}},
     {"rope_qkv_append", append + ", q_heads = 3", {9, 2}, {2, 3}},
+    {"rope_kv_append",
+     "k_heads = 2, rotation = <dim = 4>, head_stride = 6, v_width = 6, "
+     "v_offset = 12, entry_width = 40, cache_heads = 2, page = 64, "
+     "dtype = i8, slots = 48, positions = 64",
+     {9, 2},
+     {2, 3}},
     {"attention", lanes, {11, 1}, {2}},
     {"attention", attention, {11, 1}, {2}},
     {"attention", attention + ", split = 64", {5, 1}, {2}},
@@ -146,8 +152,9 @@ protected:
     for (auto [i, buffer] : llvm::enumerate(contract->buffers)) {
       size_t bytes = size_t(*buffer.bytes.evaluate(c.params));
       if (buffer.entries) // Page 0 is the only page.
-        bytes = mtp::pageStride(buffer.entries->page, buffer.entries->width,
-                                buffer.entries->isBF16 ? 2 : 4);
+        bytes = mtp::pageStride(
+            buffer.entries->page, buffer.entries->width,
+            buffer.entries->element.getIntOrFloatBitWidth() / 8);
       buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
       for (size_t at = 0; at + 4 <= bytes; at += 4) {
         // Two elements of bf16 around 1, and so one of f32.

@@ -46,6 +46,17 @@ const std::string append =
     "v_offset = 13, entry_width = 19, page = 4, dtype = f32, slots = 3, "
     "positions = 8";
 
+const std::string integers =
+    "k_heads = 2, rotation = <dim = 4>, head_stride = 6, v_width = 6, k_offset "
+    "= 0, v_offset = 12, entry_width = 40, cache_heads = 2, page = 4, "
+    "dtype = i8, slots = 3, positions = 8";
+const std::string ofIntegers =
+    "q_heads = 4, kv_heads = 2, dk = 9, dv = 7, page = 4, entry_width = 48, "
+    "v_offset = 18, cache_heads = 2, dtype = i8, slots = 3";
+const std::string ofLatents =
+    "q_heads = 4, kv_heads = 1, dk = 13, dv = 6, page = 4, entry_width = 24, "
+    "dtype = i8, slots = 3";
+
 /// At least one case of each kind. Each optional buffer occurs in some case.
 const Case cases[] = {
     {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
@@ -134,12 +145,20 @@ const Case cases[] = {
      "width = 21, page = 8, entry_width = 50, entry_offset = 9, "
      "dtype = bf16, slots = 3",
      {5, 2}},
+    {"kv_append",
+     "width = 42, page = 8, entry_width = 96, cache_heads = 2, dtype = i8, "
+     "slots = 3",
+     {5, 2}},
     {"rope_kv_append", append, {5, 2}},
+    {"rope_kv_append", integers, {5, 2}},
     {"rope_qkv_append", append + ", q_heads = 3", {5, 2}},
     {"attention", attention + ", scale = 0.3 : f32", {11, 3}},
     {"attention", attention + ", scale = 0.3 : f32, window = 5", {11, 3}},
     {"attention_tree", attention + ", scale = 0.3 : f32", {11, 3}},
     {"attention_tree", attention + ", scale = 0.3 : f32, window = 5", {9, 40}},
+    {"attention", ofIntegers + ", scale = 0.3 : f32, window = 5", {11, 3}},
+    {"attention", ofLatents + ", scale = 0.3 : f32", {11, 3}},
+    {"attention_tree", ofIntegers + ", scale = 0.3 : f32", {11, 3}},
     {"attention_split_kv",
      attention + ", scale = 0.3 : f32, tasks_per_tile = 2" + parts,
      {11, 40}},
@@ -285,8 +304,9 @@ void ContractTest::run(const Kernel &kernel, const Case &c,
   for (const BufferContract &buffer : contract.buffers) {
     int64_t bytes = *buffer.bytes.evaluate(c.params);
     if (buffer.entries) // Page 0 is the only page.
-      bytes = mtp::pageStride(buffer.entries->page, buffer.entries->width,
-                              buffer.entries->isBF16 ? 2 : 4);
+      bytes =
+          mtp::pageStride(buffer.entries->page, buffer.entries->width,
+                          buffer.entries->element.getIntOrFloatBitWidth() / 8);
     buffers.push_back(std::make_unique<Guarded<uint8_t>>(bytes));
     for (int64_t at = 0; at + 4 <= bytes; at += 4) {
       uint32_t word = buffer.isPageTable ? 0 : words[at / 4 % words.size()];

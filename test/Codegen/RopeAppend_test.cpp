@@ -42,16 +42,21 @@ struct Heads {
   }
 };
 
+enum class Element { F32, BF16, I8 };
+
 /// Rows of a fused projection, some of them padding rows, and the entries for
 /// them. An entry has `gap` columns, the values, `gap` columns and the keys,
-/// and is divided among one or two heads.
+/// and is divided among one or two heads. An entry of integers has no gaps.
 struct Problem {
-  Problem(Heads heads, bool bf16, int cacheHeads)
-      : heads(heads), bf16(bf16), cacheHeads(cacheHeads),
+  Problem(Heads heads, Element type, int cacheHeads)
+      : heads(heads), type(type), cacheHeads(cacheHeads),
+        gap(type == Element::I8 ? 0 : 4),
         stride((qHeads + kHeads) * heads.width + 30),
         entry(2 * gap + vWidth + kHeads * heads.width),
         x(randomFloats(rows * stride, 1)),
         table(randomFloats(positionCount * heads.dim, 2)) {
+    if (type == Element::I8)
+      entry = cacheHeads * int(mtp::integerShareBytes(entry / cacheHeads));
     for (int r = 0; r < rows; ++r) {
       bool dead = r % 7 == 3;
       slots.push_back(r % 2);
@@ -60,11 +65,15 @@ struct Problem {
     }
   }
 
-  static constexpr int gap = 4;
   int queryWidth() const { return qHeads * heads.width; }
   int keyWidth() const { return kHeads * heads.width; }
   int keysAt() const { return 2 * gap + vWidth; }
-  size_t elementBytes() const { return bf16 ? 2 : 4; }
+  size_t elementBytes() const {
+    return type == Element::F32 ? 4 : type == Element::BF16 ? 2 : 1;
+  }
+  std::string dtype() const {
+    return type == Element::F32 ? "f32" : type == Element::BF16 ? "bf16" : "i8";
+  }
   int share() const { return entry / cacheHeads; }
   size_t pageStride() const {
     return mtp::pageStride(page, entry, elementBytes());
@@ -82,10 +91,19 @@ struct Problem {
       return shareAt(row, 0) + (column + head * heads.width) * elementBytes();
     return shareAt(row, head) + column * elementBytes();
   }
+  /// Returns the scale of a head's key; 1 if elements are no integers.
+  float scaleOf(const std::vector<uint8_t> &cache, int row, int head) const {
+    float scale = 1;
+    if (type == Element::I8)
+      std::memcpy(&scale, &cache[shareAt(row, head) + share() - 4], 4);
+    return scale;
+  }
   float element(const uint8_t *at) const {
+    if (type == Element::I8)
+      return int8_t(*at);
     uint32_t bits = 0;
-    std::memcpy(bf16 ? reinterpret_cast<uint8_t *>(&bits) + 2
-                     : reinterpret_cast<uint8_t *>(&bits),
+    std::memcpy(type == Element::BF16 ? reinterpret_cast<uint8_t *>(&bits) + 2
+                                      : reinterpret_cast<uint8_t *>(&bits),
                 at, elementBytes());
     float value;
     std::memcpy(&value, &bits, 4);
@@ -94,12 +112,12 @@ struct Problem {
   std::string cacheKeys() const {
     return "page = 8, slots = 2, entry_width = " + std::to_string(entry) +
            ", cache_heads = " + std::to_string(cacheHeads) +
-           ", dtype = " + (bf16 ? "bf16" : "f32");
+           ", dtype = " + dtype();
   }
 
   Heads heads;
-  bool bf16;
-  int cacheHeads, stride, entry;
+  Element type;
+  int cacheHeads, gap, stride, entry;
   std::vector<float> x, table;
   std::vector<int32_t> slots, positions, rotary;
   std::vector<int32_t> pageTable{1, 2, 3, 4, 5, 6};
@@ -184,8 +202,9 @@ struct Fused {
     return (withQueries ? "q_heads = 4, q_stride = " + stride + ", " : "") +
            "k_heads = 2, v_width = 22, k_stride = " + stride +
            ", v_stride = " + stride +
-           ", k_offset = " + std::to_string(p.keysAt()) + ", v_offset = 4, " +
-           p.heads.keys() + ", " + p.cacheKeys();
+           ", k_offset = " + std::to_string(p.keysAt()) +
+           ", v_offset = " + std::to_string(p.gap) + ", " + p.heads.keys() +
+           ", " + p.cacheKeys();
   }
   Result run(int first, int count, Split split) {
     Buffers b(problem, first, count);
@@ -239,7 +258,7 @@ struct Fused {
 /// Compares with double precision. `cache` holds the entries of active rows.
 static void expectReference(const Problem &p, const Result &result) {
   const Heads &heads = p.heads;
-  double rounding = p.bf16 ? 1.0 / 256 : 0;
+  double rounding = p.type == Element::BF16 ? 1.0 / 256 : 0;
   for (int r = 0; r < rows; ++r) {
     if (p.positions[r] < 0)
       continue;
@@ -248,12 +267,19 @@ static void expectReference(const Problem &p, const Result &result) {
     for (int h = 0; h < qHeads + kHeads; ++h) {
       std::vector<double> want = heads.rotated(x + h * heads.width, angles);
       for (int i = 0; i < heads.width; ++i) {
-        float got = h < qHeads
-                        ? result.y[r * p.queryWidth() + h * heads.width + i]
-                        : p.element(&result.cache[p.keyAt(r, h - qHeads) +
-                                                  i * p.elementBytes()]);
-        ASSERT_NEAR(got, want[i],
-                    1e-5 + (h < qHeads ? 0 : rounding * std::fabs(want[i])))
+        if (h < qHeads) {
+          ASSERT_NEAR(result.y[r * p.queryWidth() + h * heads.width + i],
+                      want[i], 1e-5)
+              << "row " << r << ", head " << h << ", column " << i;
+          continue;
+        }
+        float scale = p.scaleOf(result.cache, r, h - qHeads);
+        float got =
+            scale *
+            p.element(
+                &result.cache[p.keyAt(r, h - qHeads) + i * p.elementBytes()]);
+        double half = p.type == Element::I8 ? scale * 0.501 : 0;
+        ASSERT_NEAR(got, want[i], 1e-5 + half + rounding * std::fabs(want[i]))
             << "row " << r << ", head " << h << ", column " << i;
       }
     }
@@ -281,11 +307,11 @@ namespace {
 /// Heads and the layout of their cache.
 struct Layout {
   Heads heads;
-  bool bf16;
+  Element type;
   int cacheHeads;
 
   std::string config() const {
-    return heads.keys() + ", " + (bf16 ? "bf16" : "f32") +
+    return heads.keys() + ", " + Problem(heads, type, cacheHeads).dtype() +
            ", cache_heads = " + std::to_string(cacheHeads);
   }
 };
@@ -295,12 +321,13 @@ class RopeAppend : public testing::TestWithParam<Layout> {};
 
 static std::vector<Layout> layouts() {
   std::vector<Layout> layouts;
-  for (bool bf16 : {false, true})
+  for (Element type : {Element::F32, Element::BF16, Element::I8})
     for (bool interleaved : {false, true})
       for (Heads heads :
            {Heads{64, 0, 64, interleaved}, Heads{26, 5, 38, interleaved}})
         for (int cacheHeads : {1, kHeads})
-          layouts.push_back({heads, bf16, cacheHeads});
+          if (type != Element::I8 || cacheHeads == kHeads)
+            layouts.push_back({heads, type, cacheHeads});
   return layouts;
 }
 
@@ -308,10 +335,60 @@ INSTANTIATE_TEST_SUITE_P(Layouts, RopeAppend, testing::ValuesIn(layouts()),
                          NamedByConfig());
 
 TEST_P(RopeAppend, IsTheUnfusedKernelsToTheBit) {
-  const auto &[heads, bf16, cacheHeads] = GetParam();
+  const auto &[heads, type, cacheHeads] = GetParam();
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);
-    check(target, Problem(heads, bf16, cacheHeads));
+    check(target, Problem(heads, type, cacheHeads));
+  }
+}
+
+// The integers of a row are defined: the nearest ones of its columns over the
+// scale, ties to even.
+TEST(KvAppend, WritesIntegersAndScales) {
+  constexpr int count = 5, heads = 2, width = 38, share = 48;
+  std::vector<float> x = randomFloats(count * heads * width, 3);
+  std::fill_n(&x[heads * width], width, 0.0f);
+  std::fill_n(&x[2 * heads * width], width, 1e-38f);
+  x[3 * heads * width + 5] = NAN;
+  // Halves between two integers.
+  for (int i = 0; i < width; ++i)
+    x[4 * heads * width + i] = i ? float(i) + 0.5f : -127.0f;
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    Kernel kernel(target, "kv_append",
+                  "width = 76, dtype = i8, page = 4, entry_width = 96, "
+                  "cache_heads = 2, slots = 1");
+    Guarded<float> from(x);
+    Guarded<int32_t> slots(std::vector<int32_t>(count, 0)),
+        positions(std::vector<int32_t>{0, 1, 2, 3, 5}),
+        table(std::vector<int32_t>{1, 0});
+    Guarded<uint8_t> cache(2 * mtp::pageStride(4, 96, 1));
+    std::memset(cache.data(), 0x11, cache.size());
+    kernel.run({from.data(), slots.data(), positions.data(), table.data(),
+                cache.data()},
+               {count, 2});
+    for (int row = 0; row < count; ++row)
+      for (int head = 0; head < heads; ++head) {
+        const float *own = &x[(row * heads + head) * width];
+        uint8_t *at = cache.data() + (row < 4 ? mtp::pageStride(4, 96, 1) : 0) +
+                      (head * 4 + positions[row] % 4) * share;
+        float most = 0, scale;
+        bool isNumber = true;
+        for (int i = 0; i < width; ++i) {
+          most = std::max(most, std::fabs(own[i]));
+          isNumber &= !std::isnan(own[i]);
+        }
+        std::memcpy(&scale, at + share - 8, 4);
+        EXPECT_EQ(at[share - 4], 0x11) << "the scale of another append";
+        EXPECT_EQ(std::isnan(scale), !isNumber);
+        if (!isNumber)
+          continue;
+        EXPECT_EQ(scale, most / 127);
+        float perUnit = most > 1e-36f ? 127 / most : 0;
+        for (int i = 0; i < width; ++i)
+          ASSERT_EQ(int8_t(at[i]), std::nearbyint(double(own[i]) * perUnit))
+              << "row " << row << ", head " << head << ", column " << i;
+      }
   }
 }
 

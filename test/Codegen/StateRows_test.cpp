@@ -200,10 +200,12 @@ TEST(Exclude, TakesOneTokenOfARowOut) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A layer of seven pages of two slots, with elements of two or four bytes.
+/// A layer of seven pages of two slots, with elements of one, two or four
+/// bytes.
 struct Layer {
   Layer(int elementBytes, int heads)
       : elementBytes(elementBytes), heads(heads),
+        entry(elementBytes == 1 ? 72 : 42),
         stride(mtp::pageStride(page, entry, elementBytes)), bytes(7 * stride) {
     uint16_t number = 0;
     for (size_t at = 0; at < bytes.size(); at += elementBytes) {
@@ -211,6 +213,8 @@ struct Layer {
       uint32_t bits = uint32_t(0x3c00 + number++ % 0x4000) << 16;
       if (at + elementBytes == stride)
         bits = 0x7fc00000;
+      if (elementBytes == 1)
+        bits = uint32_t(number % 251) << 24;
       std::memcpy(&bytes[at],
                   reinterpret_cast<uint8_t *>(&bits) + 4 - elementBytes,
                   elementBytes);
@@ -228,14 +232,17 @@ struct Layer {
                   &bytes[shareAt(slot, to, head)]);
   }
   std::string keys() const {
-    return "page = 4, slots = 2, entry_width = 42, cache_heads = " +
-           std::to_string(heads) +
-           ", dtype = " + (elementBytes == 2 ? "bf16" : "f32");
+    return "page = 4, slots = 2, entry_width = " + std::to_string(entry) +
+           ", cache_heads = " + std::to_string(heads) +
+           ", dtype = " + nameOf(elementBytes);
+  }
+  static std::string nameOf(int elementBytes) {
+    return elementBytes == 1 ? "i8" : elementBytes == 2 ? "bf16" : "f32";
   }
 
-  static constexpr int page = 4, entry = 42, maxPages = 3;
+  static constexpr int page = 4, maxPages = 3;
   const Ints table{5, 1, 3, 4, 2, 6};
-  int elementBytes, heads;
+  int elementBytes, heads, entry;
   size_t stride;
   std::vector<uint8_t> bytes;
 };
@@ -262,12 +269,11 @@ class KvMoveOf : public testing::TestWithParam<Shares> {};
 
 static std::string nameOfShares(const testing::TestParamInfo<Shares> &info) {
   auto [bytes, heads] = info.param;
-  return std::string(bytes == 2 ? "bf16" : "f32") + "_heads" +
-         std::to_string(heads);
+  return Layer::nameOf(bytes) + "_heads" + std::to_string(heads);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, KvMoveOf,
-                         testing::Combine(testing::Values(2, 4),
+                         testing::Combine(testing::Values(1, 2, 4),
                                           testing::Values(1, 2, 3)),
                          nameOfShares);
 

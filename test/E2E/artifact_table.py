@@ -136,6 +136,16 @@ ROWS = [Artifact(*row) for row in (
      "--draft-vocab=INPUTS/draft_counts.txt,size=90 --quantize=int8", "lossless"),
     # Caches of another type than the weights.
     ("mimo-mtp1.kvbf16", "mimo-mtp1.f32", SMALL + " -k=2 --kv-dtype=bf16", "", "lossless"),
+    ("mimo-mtp1.kvint8", "mimo-mtp1.bf16", SMALL + " -k=4 --kv-dtype=int8", "", "lossless"),
+    ("dsv3-chain-mtp2.kvint8", "dsv3-chain-mtp2.f32", SMALL + " -k=4 --kv-dtype=int8", "",
+     "lossless"),
+    ("llama-gqa.kvint8v3", "llama-gqa.bf16", SMALL + " --kv-dtype=int8", V3 + " --quantize=int8",
+     "lossless"),
+    ("qwen35-mtp1.kvint8", "qwen35-mtp1.bf16", SMALL + " -k=2 --kv-dtype=int8", "", "lossless"),
+    ("mtp-static.kvint8", "dsv3-chain-mtp2.bf16", SMALL + STATIC + " --kv-dtype=int8", "",
+     "lossless"),
+    ("dflash-wide.kvint8", "llama-chain.f32+dflash-wide", SMALL + " --kv-dtype=int8", SIM,
+     "lossless"),
     # Positions in splits, which one worker adds up or several share.
     ("dsv3-chain-mtp2.parts", "dsv3-chain-mtp2.bf16",
      "--max-batch=2 --max-context=2100 --prefill-chunk=64 -k=2", "--workers=1", "lossless"),
@@ -261,6 +271,10 @@ ROWS = [Artifact(*row) for row in (
     ("qwen35-mtp1.sim", "qwen35-mtp1.bf16", DRAFTED, SIM, "gpu kit ptxas"),
     ("dsv3-chain-mtp2.sim", "dsv3-chain-mtp2.bf16", DRAFTED, SIM, "gpu rounds kit ptxas"),
     ("dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2.f32", DRAFTED, SIM, "gpu kit ptxas"),
+    # Caches of integers: heads with keys and values, and latents.
+    ("mimo-mtp1.kvint8sim", "mimo-mtp1.f32", DRAFTED + " --kv-dtype=int8", SIM, "gpu ptxas"),
+    ("dsv3-chain-mtp2.kvint8sim", "dsv3-chain-mtp2.f32", DRAFTED + " --kv-dtype=int8", SIM,
+     "gpu ptxas"),
     ("dsv3-int8.sim", "dsv3-chain-mtp2.bf16", DRAFTED,
      SIM + " --quantize=int8 --draft-vocab=INPUTS/draft_counts.txt,size=90", "gpu kit ptxas"),
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,

@@ -437,16 +437,28 @@ INSTANTIATE_TEST_SUITE_P(
         "dspark-speculators.block", "dflash-deepspec.block", "suffix",
         "lookup_eagle", "lookup_tree", "hybrid", "hybrid.int8", "hybrid.int4",
         "hybrid.trimmed", "dsv3-chain-mtp2.sure", "mimo-mtp1.sure",
-        "eagle3.sure", "draft-model.sure", "wish", "mimo-mtp1.kvbf16"),
+        "eagle3.sure", "draft-model.sure", "wish"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });
+
+// Types of the KV cache.
+INSTANTIATE_TEST_SUITE_P(CacheTypes, Lossless,
+                         testing::Values("mimo-mtp1.kvbf16", "mimo-mtp1.kvint8",
+                                         "dsv3-chain-mtp2.kvint8",
+                                         "llama-gqa.kvint8v3",
+                                         "qwen35-mtp1.kvint8",
+                                         "dflash-wide.kvint8"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return testName(info.param);
+                         });
 
 // Trees of a model's own modules.
 INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
                          testing::Values("mtp-static", "mtp-beam",
                                          "mtp-static.reuse", "mtp-beam.reuse",
-                                         "mtp-static.three", "mtp-beam.three"),
+                                         "mtp-static.three", "mtp-beam.three",
+                                         "mtp-static.kvint8"),
                          [](const testing::TestParamInfo<const char *> &info) {
                            return testName(info.param);
                          });

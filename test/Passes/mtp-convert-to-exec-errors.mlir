@@ -120,3 +120,21 @@ exec.program @f prefill k 0 n 8 to 8 {
   %t, %rows = mtp.prompt_rows : tensor<8xi32>
   exec.output "t" %t : tensor<8xi32>
 }
+
+// -----
+
+// Keys and values that one append writes would have one scale.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 0, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-error @+1 {{'mtp.cache' op expected appends and attention of i8 to use two pieces of an entry, each divided among the key heads}}
+mtp.cache @kv layers 1 entry 32 : i8
+exec.program @f function {
+  %x = exec.input "x" : tensor<2x32xf32>
+  %q = exec.input "q" : tensor<2x16xf32>
+  %p = exec.input "p" : tensor<2xi32>
+  %rows = mtp.make_rows %p, %p : tensor<2xi32>
+  mtp.cache_append %x, %rows into @kv[0] at 0 : tensor<2x32xf32>
+  %y = mtp.cached_attention %q, %rows in @kv[0] heads 1 kv_heads 1 keys 16 at 0 values 16 at 16 scale 1.0
+       : tensor<2x16xf32> -> tensor<2x16xf32>
+  exec.output "y" %y : tensor<2x16xf32>
+}
+}

@@ -170,6 +170,42 @@ exec.program @cache function {
 
 // -----
 
+// Each head's share of an entry of integers has two scales, behind its columns
+// in whole words. The columns of keys and values are as without scales.
+// CHECK-DAG: exec.cache @kv layers 1 entry 56 heads 2 page 16 : i8
+// CHECK-DAG: exec.cache @latent layers 1 entry 28 page 16 : i8
+// CHECK-LABEL: exec.program @integers
+// CHECK: exec.kv_append %{{.*}} into %{{.*}} divided by 2 {{.*}} memref<?x16x56xi8>
+// CHECK: exec.kv_append %{{.*}} at 16 into %{{.*}} divided by 2 {{.*}} memref<?x16x56xi8>
+// CHECK: exec.attention {{.*}} divided by 2 {{.*}} values_at 16 {{.*}} memref<?x16x56xi8>
+// CHECK: exec.kv_append %{{.*}} at 16 into {{.*}} memref<?x16x28xi8>
+// CHECK: exec.attention {{.*}} heads 2 kv_heads 1 {{.*}} memref<?x16x28xi8>
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 1, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.cache @kv layers 1 entry 34 : i8
+mtp.cache @latent layers 1 entry 20 : i8
+exec.program @integers function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %v = exec.input "v" : tensor<4x18xf32>
+  %l = exec.input "l" : tensor<4x4xf32>
+  %q = exec.input "q" : tensor<4x40xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %p = exec.input "p" : tensor<4xi32>
+  %rows = mtp.make_rows %s, %p : tensor<4xi32>
+  mtp.cache_append %x, %rows into @kv[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %v, %rows into @kv[0] at 16 : tensor<4x18xf32>
+  %y = mtp.cached_attention %x, %rows in @kv[0] heads 2 kv_heads 2 keys 8 at 0 values 9 at 16 scale 1.0
+       : tensor<4x16xf32> -> tensor<4x18xf32>
+  exec.output "y" %y : tensor<4x18xf32>
+  mtp.cache_append %x, %rows into @latent[0] at 0 : tensor<4x16xf32>
+  mtp.cache_append %l, %rows into @latent[0] at 16 : tensor<4x4xf32>
+  %z = mtp.cached_attention %q, %rows in @latent[0] heads 2 kv_heads 1 keys 20 at 0 values 16 at 0 scale 1.0
+       : tensor<4x40xf32> -> tensor<4x32xf32>
+  exec.output "z" %z : tensor<4x32xf32>
+}
+}
+
+// -----
+
 // Entries are divided among key heads if every append writes all keys or all
 // values and all attention reads the same heads and columns. Otherwise they
 // stay whole: if keys and values are written as one, if heads or columns

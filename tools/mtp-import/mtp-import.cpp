@@ -137,7 +137,10 @@ static cl::opt<KvType>
             cl::desc("what KV caches are kept in (default: f32 if the model's "
                      "matrices are f32, else bf16):"),
             cl::values(clEnumValN(KvType::BF16, "bf16", "bfloat16"),
-                       clEnumValN(KvType::F32, "f32", "binary32")),
+                       clEnumValN(KvType::F32, "f32", "binary32"),
+                       clEnumValN(KvType::I8, "int8",
+                                  "integers, and a scale for each head and "
+                                  "token of keys and of values")),
             cl::cat(category));
 
 static cl::opt<bool> allowUnusedWeights(

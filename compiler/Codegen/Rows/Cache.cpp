@@ -3,6 +3,7 @@
 #include "compiler/Codegen/Rows/Cache.h"
 
 #include "compiler/Codegen/KernelCatalogue.h"
+#include "compiler/Codegen/Rows/RowQuantization.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -37,12 +38,43 @@ void codegen::emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
   });
 }
 
+void codegen::emitIntegers(KernelBuilder &kb, Value from, Value to, Value scale,
+                           int64_t width) {
+  auto load = [&](Value first, Value mask) {
+    return kb.loadLanes(kb.f32Type(), kb.at(from, first, 4), mask);
+  };
+  Values most = kb.forChunks(width, Values{kb.constant(kb.i32Lanes(), 0)},
+                             [&](Value first, Value mask, ValueRange in) {
+                               Value bits =
+                                   emitMagnitudeBits(kb, load(first, mask));
+                               return Values{kb.max(bits, in[0])};
+                             });
+  most = kb.reduceLanes(most, [&](ValueRange a, ValueRange b) {
+    return Values{kb.max(a[0], b[0])};
+  });
+  RowScale own = emitRowScale(kb, most[0]);
+  kb.mapChunks(
+      width, [&](Value first, Value mask) { return Values{load(first, mask)}; },
+      [&](Value first, Value mask, ValueRange loaded) {
+        Value rounded = emitRowInteger(kb, loaded[0], own);
+        kb.storeLanes(kb.truncate(rounded, kb.laneType(kb.i8Type())),
+                      kb.at(to, first, 1), mask);
+      });
+  kb.storeOne(own.scale, scale);
+}
+
 void codegen::emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout,
                                Value from, Value share, int64_t offset,
                                int64_t width, DType dtype) {
   int64_t bytes = byteWidth(dtype), perHead = width / layout.heads;
   Value to = kb.at(share, offset / layout.heads * bytes);
   kb.forItems(layout.heads, [&](Value head) {
+    if (dtype == DType::I8) {
+      Value own = kb.at(share, head, layout.headStride());
+      return emitIntegers(kb, kb.at(from, head, perHead * 4),
+                          kb.at(to, head, layout.headStride()),
+                          kb.at(own, layout.scaleOffset(offset)), perHead);
+    }
     kb.copyFloats(kb.at(from, head, perHead * 4),
                   kb.at(to, head, layout.headStride() * bytes), perHead, dtype);
   });
@@ -69,7 +101,8 @@ static void emitKvAppend(KernelBuilder &kb, exec::KvAppendKernelAttr kernel) {
 
 /// Returns one item for each head's share.
 static TaskItems kvAppendItems(exec::KvAppendKernelAttr kernel) {
-  return {kernel.getCacheHeads(), /*areJoined=*/false};
+  return {kernel.getCacheHeads(),
+          /*areJoined=*/exec::hasScales(kernel.getDtype())};
 }
 
 /// Emits moves of entries. Task i moves the entries of the i-th slot, in the
@@ -99,6 +132,9 @@ static void emitKvMove(KernelBuilder &kb, exec::KvMoveKernelAttr kernel) {
           int64_t stride = layout.headStride() * bytes;
           Value x = kb.at(source, head, stride);
           Value y = kb.at(target, head, stride);
+          // Shares of integers are whole words.
+          if (dtype == DType::I8)
+            return kb.copy(x, y, layout.share() / 4);
           kb.mapChunks(
               layout.share(),
               [&](Value first, Value mask) {

@@ -26,6 +26,11 @@ void emitForEntry(KernelBuilder &kb, const CacheBuffers &cache,
                   const CacheLayout &layout, int64_t bytes, Value row,
                   llvm::function_ref<void(Value share)> body);
 
+/// Writes `width` integers at `to` and their scale at `scale` for f32 columns
+/// at `from`. All lanes of the task are joined.
+void emitIntegers(KernelBuilder &kb, Value from, Value to, Value scale,
+                  int64_t width);
+
 /// Writes f32 columns at `from` to columns [offset, offset + width) of an
 /// entry. `share` is the first head's share; all heads' shares are written.
 void emitCopyToShares(KernelBuilder &kb, const CacheLayout &layout, Value from,

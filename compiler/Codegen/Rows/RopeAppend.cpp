@@ -28,6 +28,31 @@ static CacheLayout cacheLayout(KernelT kernel) {
   return CacheLayout(kernel, kernel.getEntry());
 }
 
+/// Writes rotated keys as integers. A head is rotated in scratch, because its
+/// scale depends on all its columns.
+template <typename KernelT>
+static void emitIntegerKeys(KernelBuilder &kb, KernelT kernel,
+                            const CacheLayout &layout, Value keys, Value angles,
+                            Value share) {
+  int64_t stride = kernel.getHead(), offset = kernel.getKOffset();
+  RopeSpec spec = ropeSpec(kernel.getRotation(), kernel.getPositions(), stride);
+  kb.forItems(kernel.getKHeads(), [&](Value head) {
+    // Other lanes may still read the previous head.
+    kb.sync();
+    emitRotatedHead(kb, spec, kb.at(keys, head, stride * 4), kb.scratch(),
+                    angles);
+    kb.sync();
+    Value own = kb.at(share, head, layout.headStride());
+    emitIntegers(kb, kb.scratch(), kb.at(own, offset / layout.heads),
+                 kb.at(own, layout.scaleOffset(offset)), stride);
+  });
+}
+
+template <typename KernelT>
+static int64_t ropeAppendScratch(KernelT kernel) {
+  return exec::hasScales(kernel.getDtype()) ? kernel.getHead() * 4 : 0;
+}
+
 /// Writes an entry: rotated keys and copied values. Both are f32 rows, and are
 /// rounded to the cache's elements as they are written.
 template <typename KernelT>
@@ -35,15 +60,18 @@ static void emitEntry(KernelBuilder &kb, KernelT kernel,
                       const CacheLayout &layout, Value keys, Value values,
                       Value angles, Value share) {
   int64_t stride = kernel.getHead();
-  Value to = kb.at(share, kernel.getKOffset() / layout.heads *
-                              byteWidth(dtypeOf(kernel.getDtype())));
-  emitRotatedHeads(
-      kb, ropeSpec(kernel.getRotation(), kernel.getPositions(), stride),
-      kernel.getKHeads(), stride, keys,
-      layout.heads > 1 ? layout.headStride() : stride, to, angles,
-      dtypeOf(kernel.getDtype()));
+  DType dtype = dtypeOf(kernel.getDtype());
+  Value to =
+      kb.at(share, kernel.getKOffset() / layout.heads * byteWidth(dtype));
+  if (dtype == DType::I8)
+    emitIntegerKeys(kb, kernel, layout, keys, angles, share);
+  else
+    emitRotatedHeads(
+        kb, ropeSpec(kernel.getRotation(), kernel.getPositions(), stride),
+        kernel.getKHeads(), stride, keys,
+        layout.heads > 1 ? layout.headStride() : stride, to, angles, dtype);
   emitCopyToShares(kb, layout, values, share, kernel.getVOffset(),
-                   kernel.getVWidth(), dtypeOf(kernel.getDtype()));
+                   kernel.getVWidth(), dtype);
 }
 
 /// Emits rope and append. Buffers: [q], k, v, table, rotary positions, slots,
@@ -84,15 +112,15 @@ static void emitRopeAppend(KernelBuilder &kb, KernelT kernel) {
 template <typename KernelT>
 static TaskItems ropeAppendItems(KernelT kernel) {
   return {queryHeads(kernel) + kernel.getKHeads() + cacheLayout(kernel).heads,
-          /*areJoined=*/false};
+          /*areJoined=*/exec::hasScales(kernel.getDtype())};
 }
 
 static const RowKernel kinds[] = {
     rowKernel(emitRopeAppend<exec::RopeQkvAppendKernelAttr>,
-              /*scratch=*/nullptr,
+              ropeAppendScratch<exec::RopeQkvAppendKernelAttr>,
               ropeAppendItems<exec::RopeQkvAppendKernelAttr>),
     rowKernel(emitRopeAppend<exec::RopeKvAppendKernelAttr>,
-              /*scratch=*/nullptr,
+              ropeAppendScratch<exec::RopeKvAppendKernelAttr>,
               ropeAppendItems<exec::RopeKvAppendKernelAttr>)};
 
 llvm::ArrayRef<RowKernel> codegen::ropeAppendKernels() { return kinds; }

@@ -22,8 +22,8 @@ enum class DepthPolicy {
   PerDepth, ///< Module d drafts at depth d; the last one beyond it.
 };
 
-/// Element type of the KV caches.
-enum class KvType { F32, BF16 };
+/// Element type of the KV caches. I8 has a scale for each head and token.
+enum class KvType { F32, BF16, I8 };
 
 struct ImportOptions {
   /// The envelope's limits. The default of `maxK` is 3 if something drafts. The

@@ -47,7 +47,7 @@ def Exec_Real : Exec_Param<"::mlir::FloatAttr">;
 def Exec_RealOrNone : Exec_Param<"::mlir::FloatAttr", "::mlir::FloatAttr()">;
 /// A number that is added to a norm's weight.
 def Exec_NormOffset : Exec_Param<"int64_t", "0">;
-/// Element type of a cache: f32 or bf16.
+/// Element type of a cache: f32, bf16 or i8.
 def Exec_CacheElements : Exec_Param<"::mlir::Type">;
 def Exec_WeightFormat : Exec_Param<"::mlir::exec::FormatAttr">;
 /// Outputs in a panel.

@@ -4,6 +4,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelFamily.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <tuple>
 
@@ -84,9 +85,10 @@ std::optional<int64_t> Extent::evaluate(llvm::ArrayRef<int64_t> params) const {
 }
 
 std::string CacheEntries::describe() const {
-  return ("page " + llvm::Twine(page) + ", entry " + llvm::Twine(width) +
-          ", heads " + llvm::Twine(heads) + ", " + (isBF16 ? "bf16" : "f32"))
-      .str();
+  std::string text;
+  llvm::raw_string_ostream(text) << "page " << page << ", entry " << width
+                                 << ", heads " << heads << ", " << element;
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 #ifndef MTP_DIALECTS_EXEC_IR_KERNELCONTRACT_H
 #define MTP_DIALECTS_EXEC_IR_KERNELCONTRACT_H
 
+#include "dialects/Exec/IR/CacheElements.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -51,10 +52,15 @@ private:
 /// The form of a cache's entries.
 struct CacheEntries {
   int64_t page, width, heads;
-  /// f32 or bf16.
-  bool isBF16;
+  /// f32, bf16 or i8.
+  Type element;
 
   bool operator==(const CacheEntries &) const = default;
+  /// Returns the number of elements that are not scales.
+  int64_t columns() const {
+    return width -
+           (hasScales(element) ? heads * int64_t(::mtp::kEntryScaleBytes) : 0);
+  }
   /// Returns "page 16, entry 80, heads 1, bf16".
   std::string describe() const;
 };

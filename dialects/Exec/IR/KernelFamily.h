@@ -90,16 +90,15 @@ private:
 /// takes.
 template <typename KernelT>
 CacheEntries entriesOf(KernelT kernel, int64_t width) {
-  return {kernel.getPage(), width, kernel.getCacheHeads(),
-          kernel.getDtype().isBF16()};
+  return {kernel.getPage(), width, kernel.getCacheHeads(), kernel.getDtype()};
 }
 
-/// Checks that elements are cache elements, and that an entry of `width` is
-/// divided evenly among its heads.
-LogicalResult verifyEntries(KernelErrorFn emitError, const CacheEntries &cache,
-                            Type elements);
+/// Checks that elements are cache elements, and that an entry is divided evenly
+/// among its heads.
+LogicalResult verifyEntries(KernelErrorFn emitError, const CacheEntries &cache);
 /// Also checks a kernel with `heads` key heads, the value of its parameter
-/// `name`: the entry is divided among these heads or not at all.
+/// `name`: the entry is divided among these heads or, without scales, not at
+/// all.
 LogicalResult verifyEntryHeads(KernelErrorFn emitError,
                                const CacheEntries &cache, int64_t heads,
                                llvm::StringRef name);

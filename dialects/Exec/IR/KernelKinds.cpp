@@ -121,14 +121,19 @@ LogicalResult mlir::exec::verifyLeast(KernelErrorFn emitError,
 }
 
 LogicalResult mlir::exec::verifyEntries(KernelErrorFn emitError,
-                                        const CacheEntries &cache,
-                                        Type elements) {
-  if (!elements.isF32() && !elements.isBF16())
-    return emitError() << "expected a dtype of f32 or bf16, got " << elements;
+                                        const CacheEntries &cache) {
+  if (!isCacheElement(cache.element))
+    return emitError() << "expected a dtype of f32, bf16 or i8, got "
+                       << cache.element;
   if (cache.width % cache.heads != 0)
     return emitError() << "expected entry_width to be a multiple of "
                           "cache_heads "
                        << cache.heads << ", got " << cache.width;
+  if (!hasScaleRoom(cache.element, cache.width / cache.heads))
+    return emitError() << "expected entry_width to give each head a multiple "
+                          "of four above "
+                       << ::mtp::kEntryScaleBytes << " of i8, got "
+                       << cache.width / cache.heads;
   return success();
 }
 
@@ -136,8 +141,11 @@ LogicalResult mlir::exec::verifyEntryHeads(KernelErrorFn emitError,
                                            const CacheEntries &cache,
                                            int64_t heads,
                                            llvm::StringRef name) {
-  if (cache.heads == 1 || cache.heads == heads)
+  if (cache.heads == heads || (cache.heads == 1 && !hasScales(cache.element)))
     return success();
+  if (hasScales(cache.element))
+    return emitError() << "expected cache_heads of i8 to be " << name << " "
+                       << heads << ", got " << cache.heads;
   return emitError() << "expected cache_heads to be 1 or " << name << " "
                      << heads << ", got " << cache.heads;
 }
@@ -147,10 +155,12 @@ LogicalResult mlir::exec::verifyInEntry(KernelErrorFn emitError,
                                         int64_t offset, int64_t width,
                                         llvm::StringRef offsetName,
                                         llvm::StringRef widthName) {
-  if (offset + width > cache.width)
+  if (offset + width > cache.columns())
     return emitError() << "expected " << offsetName << " + " << widthName
-                       << " to be at most entry_width " << cache.width
-                       << ", got " << offset + width;
+                       << " to be at most "
+                       << (hasScales(cache.element) ? "the columns of "
+                                                    : "entry_width ")
+                       << cache.columns() << ", got " << offset + width;
   for (auto [name, value] :
        {std::pair(offsetName, offset), std::pair(widthName, width)})
     if (value % cache.heads != 0)

@@ -6,7 +6,9 @@
 // nodes, relative to 64 rows of a prompt. The shapes are the bundled model's
 // (absorbed MLA) and a small model's with grouped heads.
 //
-//   mtp_attention_bench [target [split [caches]]]
+//   mtp_attention_bench [target [split [caches [dtype]]]]
+//
+// The type of the caches is bf16 or i8.
 //
 // Calls take `caches` caches in turn. With one, the entries stay in the
 // processor's caches if they fit. With sixteen, they come from memory, as in a
@@ -14,12 +16,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/schema/KvPage.h"
 #include "test/Codegen/harness/Harness.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <random>
 #include <span>
@@ -32,7 +36,14 @@ namespace {
 
 struct Shape {
   const char *name;
-  int qHeads, kvHeads, dk, dv, entry, vOffset, cacheHeads;
+  int qHeads, kvHeads, dk, dv, columns, vOffset, cacheHeads;
+  bool integers = false;
+
+  int entry() const {
+    return integers
+               ? cacheHeads * int(mtp::integerShareBytes(columns / cacheHeads))
+               : columns;
+  }
 };
 
 constexpr Shape shapes[] = {
@@ -60,26 +71,30 @@ static void measure(double &best, const std::function<void()> &run) {
   best = std::min(best, (cpuSeconds() - start) / calls);
 }
 
-/// Elements of several caches in large pages, as in the runtime.
+/// Several caches in large pages, as in the runtime.
 struct Caches {
   Caches(const Shape &s, int count)
-      : elements(size_t(maxContext) * s.entry), count(count) {
-    size_t pages = (elements * count * sizeof(uint16_t) + largePage - 1) /
-                   largePage * largePage;
-    data = static_cast<uint16_t *>(std::aligned_alloc(largePage, pages));
+      : bytes(size_t(maxContext) * s.entry() * (s.integers ? 1 : 2)),
+        count(count) {
+    size_t pages = (bytes * count + largePage - 1) / largePage * largePage;
+    data = static_cast<uint8_t *>(std::aligned_alloc(largePage, pages));
     madvise(data, pages, MADV_HUGEPAGE);
-    std::vector<float> floats = randomFloats(elements, 1);
+    // Integers and their scales are bytes of 0x3c, which make scales of 0.0115.
+    std::memset(data, 0x3c, bytes * count);
+    if (s.integers)
+      return;
+    std::vector<float> floats = randomFloats(bytes / 2, 1);
     for (int i = 0; i < count; ++i)
-      std::transform(floats.begin(), floats.end(), data + i * elements,
-                     bf16Bits);
+      std::transform(floats.begin(), floats.end(),
+                     reinterpret_cast<uint16_t *>(data + i * bytes), bf16Bits);
   }
   Caches(const Caches &) = delete;
   ~Caches() { std::free(data); }
-  uint16_t *next() { return data + turn++ % count * elements; }
+  uint8_t *next() { return data + turn++ % count * bytes; }
 
   static constexpr size_t largePage = 2 << 20;
-  size_t elements, count, turn = 0;
-  uint16_t *data;
+  size_t bytes, count, turn = 0;
+  uint8_t *data;
 };
 
 /// Returns the part of a random tree that each node sees.
@@ -100,9 +115,9 @@ static std::string configOf(const Shape &s, int split) {
   };
   return number("q_heads", s.qHeads) + number("kv_heads", s.kvHeads) +
          number("dk", s.dk) + number("dv", s.dv) + number("page", page) +
-         number("entry_width", s.entry) + number("v_offset", s.vOffset) +
+         number("entry_width", s.entry()) + number("v_offset", s.vOffset) +
          number("cache_heads", s.cacheHeads) + number("split", split) +
-         "scale = 0.1 : f32, dtype = bf16";
+         "scale = 0.1 : f32, dtype = " + (s.integers ? "i8" : "bf16");
 }
 
 static void printHead(const Shape &s, double seconds) {
@@ -177,7 +192,9 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%s\n", llvm::toString(target.takeError()).c_str());
     return 1;
   }
-  for (const Shape &shape : shapes)
+  for (Shape shape : shapes) {
+    shape.integers = argc > 4 && std::string(argv[4]) == "i8";
     benchShape(*target, shape, argc > 2 ? std::atoi(argv[2]) : 0,
                std::max(1, argc > 3 ? std::atoi(argv[3]) : 1));
+  }
 }

@@ -26,12 +26,17 @@ struct Shape {
   /// True if keys and values are at multiples of 16 bytes, with widths that a
   /// GPU takes through tensor cores.
   bool aligned = false;
+  /// True if the cache has integers. The entry is divided among the key heads,
+  /// and `bf16` is true: products are those of bf16.
+  bool integers = false;
 
-  int keyBytes() const { return bf16 ? 2 : 4; }
-  int kOffset() const { return aligned ? 0 : 3 * cacheHeads; }
+  int keyBytes() const { return integers ? 1 : bf16 ? 2 : 4; }
+  int kOffset() const { return aligned || integers ? 0 : 3 * cacheHeads; }
   int vOffset() const { return kOffset() + (latent ? 0 : kvHeads * dk); }
   int entry() const {
     int used = vOffset() + kvHeads * std::max(dv, dk);
+    if (integers)
+      return cacheHeads * int(mtp::integerShareBytes(used / cacheHeads));
     return used + (aligned ? 8 : 2) * cacheHeads;
   }
   /// Returns the number of elements from one page to the next.
@@ -51,8 +56,34 @@ struct Shape {
            (split ? number("split", split) : "") + number("window", window) +
            "scale = 0.3 : f32, dtype = " + dtype();
   }
-  std::string dtype() const { return bf16 ? "bf16" : "f32"; }
+  std::string dtype() const { return integers ? "i8" : bf16 ? "bf16" : "f32"; }
+  int share() const { return entry() / cacheHeads; }
+  /// Returns the place of the scale of a column of a share of integers.
+  int scaleAt(int column) const {
+    return share() - 8 + (column < (latent ? dv : dk) ? 0 : 4);
+  }
 };
+
+/// Makes a share of random floats a share of integers times scales. The scales
+/// are at their places, and stand for four elements each.
+inline void makeIntegers(const Shape &s, std::span<float> share) {
+  for (int scale : {s.share() - 8, s.share() - 4})
+    share[scale] = 0.002f + std::abs(share[scale]) / 100;
+  for (int i = 0; i < s.share() - 8; ++i)
+    share[i] = share[s.scaleAt(i)] *
+               std::clamp(std::nearbyint(share[i] * 127), -127.0f, 127.0f);
+}
+
+/// Writes a share of makeIntegers() at `to`.
+inline void encodeIntegers(const Shape &s, std::span<const float> share,
+                           uint8_t *to) {
+  for (int i = 0; i < s.share() - 8; ++i) {
+    float value = std::nearbyint(share[i] / share[s.scaleAt(i)]);
+    to[i] = uint8_t(int8_t(std::isnan(value) ? 77 : int(value)));
+  }
+  for (int scale : {s.share() - 8, s.share() - 4})
+    std::memcpy(&to[scale], &share[scale], 4);
+}
 
 constexpr int slots = Shape::slotCount, maxPages = 6;
 
@@ -63,11 +94,22 @@ struct Cache {
         table(slots * maxPages) {
     for (int i = 0; i < slots * maxPages; ++i)
       table[i] = 1 + (i * 7) % (slots * maxPages);
-    if (s.bf16)
+    if (s.integers)
+      forShares([&](size_t at) {
+        makeIntegers(s, {&floats[at], size_t(s.share())});
+      });
+    else if (s.bf16)
       for (float &value : floats)
         value = toBF16(value);
   }
   static int pages() { return slots * maxPages + 1; }
+  /// Calls `body` with the first element of each share of the cache.
+  template <typename BodyT>
+  void forShares(BodyT body) const {
+    for (int page = 0; page < pages(); ++page)
+      for (int i = 0; i < s.cacheHeads * s.page; ++i)
+        body(page * s.pageElements() + size_t(i) * s.share());
+  }
 
   /// Returns the first element of a head's `width` columns. The columns of the
   /// first head begin at column `offset`.
@@ -93,6 +135,12 @@ struct Cache {
 
   std::vector<uint8_t> bytes() const {
     std::vector<uint8_t> out(floats.size() * s.keyBytes());
+    if (s.integers) {
+      forShares([&](size_t at) {
+        encodeIntegers(s, {&floats[at], size_t(s.share())}, &out[at]);
+      });
+      return out;
+    }
     for (size_t i = 0; i < floats.size(); ++i) {
       uint16_t half = bf16Bits(floats[i]);
       if (s.bf16)
@@ -188,7 +236,14 @@ inline const Shape shapes[] = {
     {4, 2, 64, 64, 16, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true},
     {8, 1, 96, 64, 20, 0, /*bf16=*/true, /*latent=*/true, 0, 1, true},
     {4, 2, 32, 128, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2, true},
-    {16, 1, 32, 192, 33, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true}};
+    {16, 1, 32, 192, 33, 0, /*bf16=*/true, /*latent=*/false, 0, 1, true},
+    // Integers: of several key heads, with odd widths and a window; latents,
+    // whose columns have two scales; values that are the keys.
+    {9, 3, 64, 64, 16, 0, /*bf16=*/true, /*latent=*/false, 0, 3, false, true},
+    {4, 2, 17, 33, 20, 23, /*bf16=*/true, /*latent=*/false, 0, 2, false, true},
+    {8, 1, 80, 64, 16, 0, /*bf16=*/true, /*latent=*/true, 0, 1, false, true},
+    {6, 1, 37, 22, 8, 0, /*bf16=*/true, /*latent=*/true, 0, 1, false, true},
+    {4, 2, 24, 24, 16, 0, /*bf16=*/true, /*latent=*/true, 0, 2, false, true}};
 
 /// Inputs of attention for `count` rows from `first` on, each before a guard
 /// page.
@@ -237,7 +292,8 @@ inline std::vector<float> runRows(const Kernel &kernel, const Cache &cache,
 inline void expectMatches(const TestTarget &target, const Cache &cache,
                           const Rows &rows, const std::vector<float> &y) {
   const Shape &s = cache.s;
-  bool dot = s.bf16 && (target.isGpu ? s.aligned : target.bf16Dot);
+  bool dot =
+      s.bf16 && (target.isGpu ? s.aligned && !s.integers : target.bf16Dot);
   std::vector<double> bound;
   for (int r = 0; r < rows.count(); ++r)
     for (int h = 0; h < s.qHeads; ++h) {
@@ -336,7 +392,11 @@ inline const Shape splitShapes[] = {
     {6, 2, 32, 64, 50, 70, /*bf16=*/true, /*latent=*/false, /*split=*/64, 2,
      true},
     {4, 1, 32, 256, 32, 0, /*bf16=*/true, /*latent=*/false, /*split=*/64, 1,
-     true}};
+     true},
+    {4, 2, 32, 32, 64, 0, /*bf16=*/true, /*latent=*/false, /*split=*/64, 2,
+     false, true},
+    {4, 1, 80, 64, 32, 0, /*bf16=*/true, /*latent=*/true, /*split=*/128, 1,
+     false, true}};
 
 } // namespace mtp::codegen::test::attention
 

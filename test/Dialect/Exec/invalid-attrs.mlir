@@ -179,8 +179,32 @@ exec.kernel @k #exec.rope<heads = 2, rotation = <dim = 8, offset = 2>, head_stri
 // -----
 
 // kernel_c1: elements of a cache
-// expected-error @+1 {{'exec.kernel' op of kind 'kv_append': expected a dtype of f32 or bf16, got 'i8'}}
+// expected-error @+1 {{'exec.kernel' op of kind 'kv_append': expected a dtype of f32, bf16 or i8, got 'i16'}}
+exec.kernel @k #exec.kv_append<width = 8, dtype = i16, page = 4>
+
+// -----
+
+// kernel_c1: room for the scales of integers
+// expected-error @+1 {{'exec.kernel' op of kind 'kv_append': expected entry_width to give each head a multiple of four above 8 of i8, got 8}}
 exec.kernel @k #exec.kv_append<width = 8, dtype = i8, page = 4>
+
+// -----
+
+// kernel_c1: columns in the place of scales
+// expected-error @+1 {{'exec.kernel' op of kind 'kv_append': expected entry_offset + width to be at most the columns of 8, got 10}}
+exec.kernel @k #exec.kv_append<width = 10, dtype = i8, page = 4, entry_width = 16>
+
+// -----
+
+// kernel_c1: key heads without scales
+// expected-error @+1 {{'exec.kernel' op of kind 'rope_kv_append': expected cache_heads of i8 to be k_heads 2, got 1}}
+exec.kernel @k #exec.rope_kv_append<k_heads = 2, rotation = <dim = 8>, v_width = 16, v_offset = 16, dtype = i8, page = 16, entry_width = 40>
+
+// -----
+
+// kernel_c1: columns without scales of their own
+// expected-error @+1 {{'exec.kernel' op of kind 'attention': expected keys and values of i8 to be apart, one of them at 0, or values of an even number of columns of one key, got keys of 16 at 4 and values of 8 at 0}}
+exec.kernel @k #exec.attention<q_heads = 1, kv_heads = 1, dk = 16, dv = 8, page = 16, entry_width = 40, k_offset = 4, dtype = i8, scale = 1.0 : f32>
 
 // -----
 
@@ -227,7 +251,7 @@ exec.kernel @k #exec.rope_kv_append<k_heads = 2, rotation = <dim = 8>, head_stri
 // -----
 
 // kernel_c1: elements of entries that move
-// expected-error @+1 {{'exec.kernel' op of kind 'kv_move': expected a dtype of f32 or bf16, got 'i32'}}
+// expected-error @+1 {{'exec.kernel' op of kind 'kv_move': expected a dtype of f32, bf16 or i8, got 'i32'}}
 exec.kernel @k #exec.kv_move<entry_width = 32, dtype = i32, page = 16>
 
 // -----

@@ -196,8 +196,20 @@ exec.cache @c layers 1 entry 8 heads 3 page 16 : f32
 // -----
 
 // cache_c2
-// expected-error @+1 {{'exec.cache' op expected elements of f32 or bf16, got 'i8'}}
-exec.cache @c layers 1 entry 8 page 16 : i8
+// expected-error @+1 {{'exec.cache' op expected elements of f32, bf16 or i8, got 'i16'}}
+exec.cache @c layers 1 entry 8 page 16 : i16
+
+// -----
+
+// cache_c4
+// expected-error @+1 {{'exec.cache' op expected parts of i8 of a multiple of four above 8 elements, got 8}}
+exec.cache @c layers 1 entry 16 heads 2 page 16 : i8
+
+// -----
+
+// cache_c4
+// expected-error @+1 {{'exec.cache' op expected parts of i8 of a multiple of four above 8 elements, got 22}}
+exec.cache @c layers 1 entry 44 heads 2 page 16 : i8
 
 // -----
 

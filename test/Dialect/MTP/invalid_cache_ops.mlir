@@ -13,7 +13,7 @@ mtp.cache @target layers 1 entry 0 : bf16
 // -----
 
 // cache_c2
-// expected-error @+1 {{'mtp.cache' op expected f32 or bf16 elements, got 'f16'}}
+// expected-error @+1 {{'mtp.cache' op expected f32, bf16 or i8 elements, got 'f16'}}
 mtp.cache @target layers 1 entry 80 : f16
 
 // -----

@@ -18,11 +18,26 @@ static float randomValue(std::mt19937_64 &random) {
   return (float(random() >> 40) * 0x1p-23f - 1) * 1.7320508f;
 }
 
-/// Returns a page of random elements. Types that no current cache has stay
-/// zero.
+/// Fills a page with random integers and scales of 0.0115.
+static void fillIntegers(std::mt19937_64 &random, uint64_t share,
+                         std::vector<uint8_t> &bytes) {
+  constexpr uint8_t kByteOfScale = 0x3c;
+  for (uint64_t i = 0; i < bytes.size(); ++i)
+    bytes[i] =
+        i % share + kEntryScaleBytes < share ? uint8_t(random()) : kByteOfScale;
+}
+
+/// Returns a page of random entries of `cache`. Elements of types that no
+/// current cache has stay zero.
 static std::vector<uint8_t> randomPage(std::mt19937_64 &random,
-                                       schema::DType type, uint64_t elements) {
+                                       const schema::Cache &cache,
+                                       uint64_t tokens) {
+  schema::DType type = cache.dtype();
+  uint64_t elements = tokens * cache.entry_width();
   std::vector<uint8_t> bytes(elements * dtypeBytes(type));
+  if (type == schema::DType::I8)
+    fillIntegers(random, cache.entry_width() / std::max(cache.heads(), 1u),
+                 bytes);
   for (uint64_t i = 0; i < elements; ++i) {
     float value = randomValue(random);
     if (type == schema::DType::F32)
@@ -46,9 +61,7 @@ Status SlotFiller::start(Executable &loaded, uint32_t slots) {
   filled.assign(slots, 0);
   for (uint32_t i = 0; i < vectorSize(artifact.caches); ++i) {
     const schema::Cache *cache = artifact.caches->Get(i);
-    pages.push_back(
-        randomPage(random, cache->dtype(),
-                   uint64_t(envelope.pageTokens) * cache->entry_width()));
+    pages.push_back(randomPage(random, *cache, envelope.pageTokens));
   }
   return fillHidden();
 }

@@ -29,8 +29,8 @@ public:
   /// Brings the keys of positions [from, to) of the block into scratch. The
   /// pointers of all positions must point to readable keys.
   void prepareKeys(Value from, Value to);
-  /// Prepares the reading of the block's values by `rows` rows. A position's
-  /// value lies `offset` bytes after its key.
+  /// Prepares the reading of the block's values by `rows` rows, and the scales
+  /// of integers. A position's value lies `offset` bytes after its key.
   void prepareValues(Value offset, Value rows);
 
   /// Three steps add positions [begin, end) of the block, which must not be
@@ -56,6 +56,11 @@ public:
 
 private:
   void join(Value sums, Value more);
+  Value loadIntegers(Value from, int64_t count);
+  void widenRow(Value from, Value to);
+  void prepareScales();
+  Value scaled(Value products, int64_t scales, int64_t vector);
+  Values products(Value query, int64_t first, int64_t end);
   void transposeKeys(Value vector, Value unit, int64_t count, bool half);
   void multiplyKeys(Values &sums, Value query, Value unit, int64_t offset,
                     bool evenOnly);

@@ -39,11 +39,16 @@ AttentionLayout::AttentionLayout(const AttentionParams &params,
     : division(division), tile(tile),
       tilesAtOnce(tile > division.headsPerTask ? 1 : division.tasksAtOnce()),
       scoreHeads(division.headsPerTask), lanes(target.lanes), dk(params.dk),
-      dv(params.dv), dtype(params.dtype),
+      dv(params.dv), integers(params.dtype == DType::I8),
+      dtype(!integers        ? params.dtype
+            : target.bf16Dot ? DType::BF16
+                             : DType::F32),
       dot(dtype == DType::BF16 && target.bf16Dot), bytes(byteWidth(dtype)),
-      cache(params.cache),
-      copiesValues(division.rowsPerTask > 1 && cache.heads == 1 &&
-                   params.kvHeads > 1 && dv * bytes % 4 == 0),
+      storedBytes(byteWidth(params.dtype)), cache(params.cache),
+      keysAt(params.kOffset / cache.heads),
+      valuesAt(params.vOffset / cache.heads),
+      copiesValues(integers || (division.rowsPerTask > 1 && cache.heads == 1 &&
+                                params.kvHeads > 1 && dv * bytes % 4 == 0)),
       split(params.split), splits(params.splits),
       splitStride(params.splitStride), leavesSplits(params.tasksPerTile != 0) {}
 

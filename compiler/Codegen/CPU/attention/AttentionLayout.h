@@ -59,15 +59,23 @@ struct AttentionLayout {
   /// that all tiles give equal bits.
   int64_t scoreHeads;
   int64_t lanes, dk, dv;
+  /// True if pages hold integers. Scratch then holds them as bf16 (for dot
+  /// products) or f32, which represent them exactly. Their scales multiply
+  /// scores and weights.
+  bool integers;
+  /// Element type of keys and values in scratch.
   DType dtype;
   /// True if products are of pairs of bf16 values (`dotBF16`).
   bool dot;
-  int64_t bytes;
+  /// Bytes of an element in scratch and in pages.
+  int64_t bytes, storedBytes;
   /// Layout of keys and values in pages.
   CacheLayout cache;
-  /// True if several rows read the values from a copy. In whole entries with
-  /// several key heads, the values of one head are far apart, often in few sets
-  /// of the L1 cache.
+  /// Columns of keys and of values in a share.
+  int64_t keysAt, valuesAt;
+  /// True if rows read the values from a copy. Integers are widened in it. In
+  /// whole entries with several key heads, the values of one head are far
+  /// apart, often in few sets of the L1 cache, so several rows share a copy.
   bool copiesValues;
 
   /// Positions in one split; 0 if the context is not split. A split begins at a
@@ -88,10 +96,20 @@ struct AttentionLayout {
 
   // Strides in pages, in bytes: from one page to the next, from one position's
   // key to the next, and from one head's key to the next.
-  int64_t pageBytes() const { return cache.pageBytes(bytes); }
-  int64_t positionBytes() const { return cache.share() * bytes; }
+  int64_t pageBytes() const { return cache.pageBytes(storedBytes); }
+  int64_t positionBytes() const { return cache.share() * storedBytes; }
   int64_t headBytes() const {
-    return (cache.heads > 1 ? cache.headStride() : dk) * bytes;
+    return (cache.heads > 1 ? cache.headStride() : dk) * storedBytes;
+  }
+  /// Returns the bytes from a key of integers to the scale of columns that are
+  /// written at `column` of a share.
+  int64_t scaleBehindKey(int64_t column) const {
+    return cache.scaleOffset(column) - keysAt;
+  }
+  /// Returns the columns of an integer key that have the scale of the values;
+  /// the other columns have the second scale. 0 if a key has one scale.
+  int64_t latentColumns() const {
+    return integers && keysAt == valuesAt && dv < dk ? dv : 0;
   }
 
   /// Returns the 32-bit units of a key: a pair of bf16 values or one f32 each.
@@ -126,9 +144,16 @@ struct AttentionLayout {
   int64_t zeros() const {
     return copies() + (copiesValues ? block() * copyBytes() : 0);
   }
+  /// Scales of integers, one of each position: of the keys, of the values, and
+  /// of the key columns after `latentColumns`.
+  int64_t keyScales() const { return zeros() + llvm::alignTo(dv * bytes, 64); }
+  int64_t valueScales() const { return keyScales() + block() * 4; }
+  int64_t restScales() const { return valueScales() + block() * 4; }
   /// Return the first position that each row sees, and the end of the positions
   /// it sees.
-  int64_t begins() const { return zeros() + llvm::alignTo(dv * bytes, 64); }
+  int64_t begins() const {
+    return keyScales() + (integers ? 3 * block() * 4 : 0);
+  }
   int64_t ends() const { return begins() + division.rowsPerTask * 8; }
   /// States, one for each row and tile.
   int64_t states() const {

@@ -14,8 +14,7 @@ using namespace mlir;
 
 /// Returns the address of the key at `place` of the slot's page number `page`.
 Value AttentionRuns::keyOf(const Run &run, Value page, Value place) {
-  Value pages =
-      kb.at(kb.buffer(4), params.kOffset / layout.cache.heads * layout.bytes);
+  Value pages = kb.at(kb.buffer(4), layout.keysAt * layout.storedBytes);
   Value first = kb.at(pages, kb.loadI32(run.pages, page), layout.pageBytes());
   return kb.at(kb.at(first, place, layout.positionBytes()), run.kvHead,
                layout.headBytes());
@@ -49,11 +48,11 @@ void AttentionRuns::locateKeys(const Run &run, Value start, Value begin,
 
 /// Returns the bytes from the key of a position to its value.
 Value AttentionRuns::valueOffset(const Run &run) {
-  Value behind = kb.integer(valuesBehindKeys() * layout.bytes);
+  int64_t bytes = layout.storedBytes;
+  Value behind = kb.integer(valuesBehindKeys() * bytes);
   if (layout.cache.heads > 1)
     return behind;
-  return kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * layout.bytes),
-                behind);
+  return kb.add(kb.mul(run.kvHead, (layout.dv - layout.dk) * bytes), behind);
 }
 
 /// Prefetches one share of the keys and values of the next block after the one
@@ -72,6 +71,9 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   Value stop =
       kb.min(tree ? kb.min(end, run.root) : end, kb.add(next, positions));
   forKeys(run, next, stop, [&](Value, Value key) {
+    // Keys, values and scales of integers are one piece.
+    if (layout.integers)
+      return kb.prefetch(kb.at(key, -layout.keysAt), layout.cache.share());
     kb.prefetch(key, layout.dk * layout.bytes);
     if (!within)
       kb.prefetch(kb.at(key, offset, 1), layout.dv * layout.bytes);

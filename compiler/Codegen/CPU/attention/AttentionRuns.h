@@ -94,9 +94,7 @@ private:
                llvm::function_ref<void(Value, Value)> body);
   void locateKeys(const Run &run, Value start, Value begin, Value end);
   /// Returns the elements from the first head's key of an entry to its value.
-  int64_t valuesBehindKeys() const {
-    return (params.vOffset - params.kOffset) / layout.cache.heads;
-  }
+  int64_t valuesBehindKeys() const { return layout.valuesAt - layout.keysAt; }
   Value valueOffset(const Run &run);
   /// Number of shares in which the next block is prefetched.
   static constexpr int64_t prefetchShares = 4;

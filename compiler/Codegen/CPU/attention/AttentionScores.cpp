@@ -22,7 +22,15 @@ void AttentionBlock::transposeKeys(Value vector, Value unit, int64_t count,
   Value pointers = kb.at(scratchAt(layout.pointers()), first, 8);
   Values rows;
   for (int64_t i = 0; i < lanes(); ++i) {
-    Value from = kb.at(kb.load(pointer, kb.at(pointers, i * 8)), unit, 4);
+    Value key = kb.load(pointer, kb.at(pointers, i * 8));
+    if (layout.integers) {
+      int64_t perUnit = 4 / layout.bytes;
+      Value loaded = loadIntegers(kb.at(key, unit, perUnit),
+                                  count * perUnit - (half ? 1 : 0));
+      rows.push_back(kb.bitcast(loaded, kb.i32Vector()));
+      continue;
+    }
+    Value from = kb.at(key, unit, 4);
     if (!half) {
       Value mask = count < lanes() ? kb.prefixMask(count, lanes()) : Value();
       rows.push_back(kb.load(kb.i32Vector(), from, mask));
@@ -94,24 +102,24 @@ void AttentionBlock::multiplyKeys(Values &sums, Value query, Value unit,
     multiply(4, kb.f32Vector(), [&](Value key) { return widenUpper(key); });
 }
 
-/// Returns the scaled products of `scoreHeads` queries with the keys of the
-/// block, ordered by head, then by vector. Lanes of keys that were not prepared
-/// are undefined.
-Values AttentionBlock::scores(Value query) {
+/// Returns the products of `scoreHeads` queries with units [first, end) of the
+/// keys of the block, ordered by head, then by vector.
+Values AttentionBlock::products(Value query, int64_t first, int64_t end) {
   // Queries that are read from their buffer end with an odd column.
-  bool evenTail = layout.dtype == DType::BF16 && !layout.dot && layout.dk % 2;
-  int64_t units = layout.units() - evenTail;
-  int64_t whole = units / unitsPerTurn * unitsPerTurn;
+  bool evenTail = layout.dtype == DType::BF16 && !layout.dot &&
+                  end == layout.units() && layout.dk % 2;
+  int64_t units = end - evenTail;
+  int64_t whole = first + (units - first) / unitsPerTurn * unitsPerTurn;
   int64_t count = layout.scoreHeads * vectors();
   Values sums(chains() * count, kb.constant(kb.f32Vector(), 0));
-  sums = kb.forRange(kb.integer(0), kb.integer(whole), unitsPerTurn, sums,
+  sums = kb.forRange(kb.integer(first), kb.integer(whole), unitsPerTurn, sums,
                      [&](Value unit, ValueRange in) {
                        Values next(in.begin(), in.end());
                        for (int64_t i = 0; i < unitsPerTurn; ++i)
                          multiplyKeys(next, query, unit, i, false);
                        return next;
                      });
-  for (int64_t unit = whole; unit < layout.units(); ++unit)
+  for (int64_t unit = whole; unit < end; ++unit)
     multiplyKeys(sums, query, kb.integer(whole), unit - whole, unit == units);
   while (static_cast<int64_t>(sums.size()) > count) {
     size_t half = sums.size() / 2;
@@ -119,8 +127,32 @@ Values AttentionBlock::scores(Value query) {
       sums[i] = kb.add(sums[i], sums[i + half]);
     sums.resize(half);
   }
-  for (Value &sum : sums)
+  return sums;
+}
+
+/// Returns products with one vector of positions, times the positions' scales.
+Value AttentionBlock::scaled(Value products, int64_t scales, int64_t vector) {
+  Value at = scratchAt(scales + vector * lanes() * 4);
+  return kb.mul(products, kb.load(kb.f32Vector(), at));
+}
+
+/// Returns the scaled products of `scoreHeads` queries with the keys of the
+/// block, ordered by head, then by vector. Lanes of keys that were not prepared
+/// are undefined.
+Values AttentionBlock::scores(Value query) {
+  int64_t latent = layout.latentColumns() * layout.bytes / 4;
+  Values sums = products(query, 0, latent ? latent : layout.units());
+  Values rest;
+  if (latent)
+    rest = products(query, latent, layout.units());
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    int64_t vector = int64_t(i) % vectors();
+    if (layout.integers)
+      sum = scaled(sum, layout.keyScales(), vector);
+    if (latent)
+      sum = kb.add(sum, scaled(rest[i], layout.restScales(), vector));
     sum = kb.mul(sum, kb.constant(kb.f32Vector(), scale));
+  }
   return sums;
 }
 
@@ -194,10 +226,17 @@ void AttentionBlock::weigh(Value state) {
     for (int64_t v = 0; v < vectors(); ++v) {
       Value &weight = scores[head * vectors() + v];
       weight = emitExp(kb, kb.sub(weight, most));
+      Value stored = weight;
+      if (layout.integers) {
+        // The scale of a position that the row does not see may be a NaN.
+        Value zero = kb.constant(kb.f32Vector(), 0);
+        stored = kb.select(kb.cmp(Cmp::EQ, weight, zero), zero,
+                           scaled(weight, layout.valueScales(), v));
+      }
       int64_t place = head * layout.block() + v * lanes();
       Value at =
           kb.at(state, layout.stateScores() + place * (layout.dot ? 2 : 4));
-      kb.store(layout.dot ? kb.truncateToBF16(weight) : weight, at);
+      kb.store(layout.dot ? kb.truncateToBF16(stored) : stored, at);
     }
   }
   Value alpha = emitExp(kb, kb.sub(before, now)); // For all heads.

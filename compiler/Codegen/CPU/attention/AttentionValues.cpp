@@ -51,8 +51,54 @@ void AttentionBlock::open(Value state, Value q) {
 // Values
 //===----------------------------------------------------------------------===//
 
+/// Loads `count` integers, at most a vector of elements of scratch, as these
+/// elements. The other elements are 0.
+Value AttentionBlock::loadIntegers(Value from, int64_t count) {
+  int64_t width = layout.dot ? 2 * lanes() : lanes();
+  Value mask = count < width ? kb.prefixMask(count, width) : Value();
+  Value loaded = kb.load(kb.vectorType(kb.i8Type(), width), from, mask);
+  Value wide =
+      kb.toFloat(kb.extend(loaded, kb.vectorType(kb.i32Type(), width)));
+  return layout.dot ? kb.truncateToBF16(wide) : wide;
+}
+
+/// Stores the integers of a value as elements of scratch, in whole vectors.
+void AttentionBlock::widenRow(Value from, Value to) {
+  int64_t width = layout.dot ? 2 * lanes() : lanes();
+  auto widen = [&](Value first, int64_t count) {
+    kb.store(loadIntegers(kb.at(from, first, 1), count),
+             kb.at(to, first, layout.bytes));
+  };
+  int64_t whole = layout.dv / width * width;
+  kb.forRange(kb.integer(0), kb.integer(whole), width,
+              [&](Value first) { widen(first, width); });
+  if (whole < layout.dv)
+    widen(kb.integer(whole), layout.dv - whole);
+}
+
+/// Brings the scales of all positions of the block into scratch.
+void AttentionBlock::prepareScales() {
+  int64_t keys = layout.scaleBehindKey(layout.keysAt);
+  int64_t values = layout.scaleBehindKey(layout.valuesAt);
+  int64_t rest = layout.scaleBehindKey(/*column=*/layout.latentColumns());
+  kb.forRange(kb.integer(0), kb.integer(layout.block()), 1, [&](Value i) {
+    Value key = kb.load(kb.scratch().getType(),
+                        kb.at(scratchAt(layout.pointers()), i, 8));
+    auto bring = [&](int64_t behind, int64_t scales) {
+      kb.store(kb.load(kb.f32Type(), kb.at(key, behind)),
+               kb.at(scratchAt(scales), i, 4));
+    };
+    bring(keys, layout.keyScales());
+    bring(values, layout.valueScales());
+    if (layout.latentColumns())
+      bring(rest, layout.restScales());
+  });
+}
+
 void AttentionBlock::prepareValues(Value offset, Value rows) {
   valueOffset = offset;
+  if (layout.integers)
+    prepareScales();
   if (!layout.copiesValues)
     return;
   auto locate = [&](llvm::function_ref<Value(Value, Value)> place) {
@@ -65,9 +111,14 @@ void AttentionBlock::prepareValues(Value offset, Value rows) {
   };
   auto copy = [&](Value i, Value value) {
     Value to = kb.at(scratchAt(layout.copies()), i, layout.copyBytes());
-    kb.copy(value, to, layout.dv * layout.bytes / 4);
+    if (layout.integers)
+      widenRow(value, to);
+    else
+      kb.copy(value, to, layout.dv * layout.bytes / 4);
     return to;
   };
+  if (layout.integers)
+    return locate(copy);
   kb.ifElse(
       kb.cmp(Cmp::GT, rows, 1), [&] { locate(copy); },
       [&] { locate([&](Value, Value value) { return value; }); });

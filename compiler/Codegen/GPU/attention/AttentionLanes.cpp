@@ -5,6 +5,7 @@
 #include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include <limits>
+#include <numeric>
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -23,6 +24,8 @@ static constexpr double lowest = -std::numeric_limits<double>::infinity();
 LanesDivision::LanesDivision(const AttentionShape &shape)
     : keyStep(shape.elementsPerLoad(shape.dk, shape.keyOffset())),
       valueStep(shape.elementsPerLoad(shape.dv, shape.valueOffset())) {
+  // A load has columns of one scale.
+  keyStep = std::gcd(keyStep, shape.latentColumns());
   keyLoads = shape.dk / keyStep;
   loadsPerThread = llvm::divideCeil(keyLoads, threadsPerKey);
   queryFloats = loadsPerThread * threadsPerKey * keyStep;
@@ -66,10 +69,32 @@ AttentionLanes::AttentionLanes(GpuBuilder &kb, const AttentionShape &shape,
 // Loads
 //===----------------------------------------------------------------------===//
 
+/// Loads `count` integers, a power of two, as f32.
+static Values loadIntegers(GpuBuilder &kb, Value pointer, int64_t count,
+                           Value mask) {
+  Type i32 = kb.i32Type();
+  Values numbers;
+  if (count < 4) {
+    for (int64_t i = 0; i < count; ++i)
+      numbers.push_back(kb.toFloat(
+          kb.extend(kb.loadOwn(kb.i8Type(), kb.at(pointer, i), mask), i32)));
+    return numbers;
+  }
+  for (Value word : kb.loadWords(pointer, count / 4, mask))
+    for (int64_t byte = 0; byte < 4; ++byte) {
+      Value top = kb.shiftLeft(word, kb.constant(i32, 24 - 8 * byte));
+      numbers.push_back(
+          kb.toFloat(kb.shiftRightSigned(top, kb.constant(i32, 24))));
+    }
+  return numbers;
+}
+
 /// Loads `count` elements of the cache, a power of two, as f32.
 Values AttentionLanes::loadElements(Value pointer, int64_t count, Value mask) {
   Type i32 = kb.i32Type(), f32 = kb.f32Type();
   Value upper = kb.constant(i32, 16), high = kb.constant(i32, -65536);
+  if (shape.hasIntegers())
+    return loadIntegers(kb, pointer, count, mask);
   if (count * shape.bytes < 4) {
     Value half =
         kb.extendUnsigned(kb.loadOwn(kb.i16Type(), pointer, mask), i32);
@@ -116,6 +141,30 @@ void AttentionLanes::open(Value q, Value head) {
 // Scores
 //===----------------------------------------------------------------------===//
 
+/// Returns the scale of the keys or values that begin at `offset` of a share.
+/// `entry` is the place of the entry.
+Value AttentionLanes::loadScale(Value entry, int64_t offset) {
+  int64_t behind = shape.scaleOffset(offset);
+  Value share = kb.add(kb.mul(kvHead, shape.headBytes(shape.dk)), behind);
+  return kb.loadOwn(kb.f32Type(), kb.at(kb.buffer(4), kb.add(entry, share), 1));
+}
+
+/// Returns the elements of load number `load` of a key with two scales, times
+/// their scale.
+Values AttentionLanes::scaleLatent(ValueRange elements, Value load, Value key) {
+  int64_t latent = shape.latentColumns();
+  auto at = [&](int64_t column) {
+    return kb.at(key, shape.scaleOffset(column));
+  };
+  Value scale = kb.select(kb.cmp(Cmp::LT, load, latent / division.keyStep),
+                          kb.loadOwn(kb.f32Type(), at(0)),
+                          kb.loadOwn(kb.f32Type(), at(latent)));
+  Values scaled;
+  for (Value element : elements)
+    scaled.push_back(kb.mul(element, scale));
+  return scaled;
+}
+
 /// Returns the products of the tile's queries with the key at `key`, over the
 /// columns of this thread.
 Values AttentionLanes::products(Value key) {
@@ -134,6 +183,8 @@ Values AttentionLanes::products(Value key) {
         mask = kb.cmp(Cmp::LT, load, division.keyLoads);
       keys.push_back(
           loadElements(kb.at(key, load, step * shape.bytes), step, mask));
+      if (shape.latentColumns())
+        keys.back() = scaleLatent(keys.back(), load, key);
     }
     for (int64_t i = 0; i < count; ++i)
       for (int64_t head = 0; head < division.tile; ++head) {
@@ -176,6 +227,11 @@ void AttentionLanes::score(const AttentionView &view, Value start, Value first,
        distance *= 2)
     for (Value &sum : sums)
       sum = kb.add(sum, kb.shuffleXor(sum, distance));
+  if (shape.hasIntegers() && !shape.latentColumns()) {
+    Value ofKey = loadScale(entry, shape.keyOffset());
+    for (Value &sum : sums)
+      sum = kb.mul(sum, ofKey);
+  }
   Value isFirst = kb.cmp(Cmp::EQ, kb.rem(kb.thread(), threads), 0);
   Value to = kb.at(scores, turn, division.tile * positions * 4);
   kb.ifThen(isFirst, [&] {
@@ -259,6 +315,11 @@ Values AttentionLanes::loadValue(Value places, Value place) {
       load = kb.min(load, kb.integer(division.valueLoads - 1));
     llvm::append_range(
         elements, loadElements(kb.at(value, load, step * shape.bytes), step));
+  }
+  if (shape.hasIntegers()) {
+    Value scale = loadScale(entry, shape.valueOffset());
+    for (Value &element : elements)
+      element = kb.mul(element, scale);
   }
   return elements;
 }

@@ -6,8 +6,9 @@
 // the weights, a warp has a head. For the values, a thread has some columns of
 // every n-th position. So the sums of a row depend on its own data alone.
 //
-// Arithmetic is in f32, and a cache of bf16 is widened. This form supports
-// every configuration.
+// Arithmetic is in f32, and a cache of bf16 or of integers is widened. Scales
+// of integers multiply scores and values. This form supports every
+// configuration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,6 +86,8 @@ private:
   void score(const AttentionView &view, Value start, Value first, Value last,
              Value turn);
   Values products(Value key);
+  Value loadScale(Value entry, int64_t offset);
+  Values scaleLatent(ValueRange elements, Value load, Value key);
   void weigh(Value turn, Sums &sums);
   Values scaleValues(ValueRange values);
   Values addValues(Value turn, Value first, Value last, Values values);

@@ -45,6 +45,17 @@ struct AttentionShape {
     return (cache.heads > 1 ? cache.headStride() : width) * bytes;
   }
   int64_t keyOffset() const { return keysAt / cache.heads * bytes; }
+  bool hasIntegers() const { return dtype == DType::I8; }
+  /// Returns the bytes from a head's share of integers to the scale of the keys
+  /// or values that begin at `offset` of the share.
+  int64_t scaleOffset(int64_t offset) const {
+    return cache.scaleOffset(offset);
+  }
+  /// Returns the columns of an integer key that have the scale of the values;
+  /// the other columns have the second scale. 0 if a key has one scale.
+  int64_t latentColumns() const {
+    return hasIntegers() && keysAt == valuesAt && dv < dk ? dv : 0;
+  }
   int64_t valueOffset() const { return valuesAt / cache.heads * bytes; }
   /// Returns the largest number of elements, up to 16 bytes, in which `width`
   /// columns of all heads at `offset` bytes can be loaded.

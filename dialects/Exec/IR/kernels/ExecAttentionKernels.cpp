@@ -96,16 +96,38 @@ static LogicalResult verifySplits(KernelT kernel, KernelErrorFn emitError) {
   return success();
 }
 
+/// Checks that keys and values have a scale each. Values may be the first
+/// columns of a single key head; the other columns of the key then have the
+/// second scale. Keys in pairs of columns belong to one scale.
+template <typename KernelT>
+static LogicalResult verifyScales(KernelT kernel, KernelErrorFn emitError) {
+  int64_t heads = kernel.getKvHeads(), keys = heads * kernel.getDk();
+  int64_t values = heads * kernel.getDv();
+  int64_t k = kernel.getKOffset(), v = kernel.getVOffset();
+  bool areApart = (k == 0 && v >= keys) || (v == 0 && k >= values);
+  bool isLatent =
+      k == 0 && v == 0 &&
+      (keys == values || (heads == 1 && values < keys && values % 2 == 0));
+  if (!hasScales(kernel.getDtype()) || areApart || isLatent)
+    return success();
+  return emitError() << "expected keys and values of i8 to be apart, one of "
+                        "them at 0, or values of an even number of columns of "
+                        "one key, got keys of "
+                     << keys << " at " << k << " and values of " << values
+                     << " at " << v;
+}
+
 template <typename KernelT>
 static LogicalResult verifyAttention(KernelT kernel, KernelErrorFn emitError) {
   int64_t kvHeads = kernel.getKvHeads();
   CacheEntries cache = entriesOf(kernel, kernel.getEntryWidth());
   if (failed(verifySplits(kernel, emitError)) ||
-      failed(verifyEntries(emitError, cache, kernel.getDtype())) ||
+      failed(verifyEntries(emitError, cache)) ||
       failed(verifyEntryHeads(emitError, cache, kvHeads, "kv_heads")) ||
       failed(verifyInEntry(emitError, cache, kernel.getKOffset(),
                            kvHeads * kernel.getDk(), "k_offset",
-                           "kv_heads * dk")))
+                           "kv_heads * dk")) ||
+      failed(verifyScales(kernel, emitError)))
     return failure();
   return verifyInEntry(emitError, cache, kernel.getVOffset(),
                        kvHeads * kernel.getDv(), "v_offset", "kv_heads * dv");

@@ -28,7 +28,7 @@ void KvAppendKernelAttr::describe(ContractWriter &w) const {
 
 LogicalResult KvAppendKernelAttr::verifyRules(KernelErrorFn emitError) const {
   CacheEntries cache = entriesOf(*this, getEntry());
-  if (failed(verifyEntries(emitError, cache, getDtype())))
+  if (failed(verifyEntries(emitError, cache)))
     return failure();
   return verifyInEntry(emitError, cache, getEntryOffset(), getWidth(),
                        "entry_offset", "width");
@@ -60,7 +60,7 @@ static LogicalResult verifyRotatedEntry(KernelT kernel,
   CacheEntries cache = entriesOf(kernel, kernel.getEntry());
   if (failed(verifyRotated(emitError, kernel.getRotation(), kernel.getHead(),
                            "head_stride")) ||
-      failed(verifyEntries(emitError, cache, kernel.getDtype())) ||
+      failed(verifyEntries(emitError, cache)) ||
       failed(
           verifyEntryHeads(emitError, cache, kernel.getKHeads(), "k_heads")) ||
       failed(verifyInEntry(emitError, cache, kernel.getKOffset(),
@@ -92,6 +92,5 @@ void KvMoveKernelAttr::describe(ContractWriter &w) const {
 }
 
 LogicalResult KvMoveKernelAttr::verifyRules(KernelErrorFn emitError) const {
-  return verifyEntries(emitError, entriesOf(*this, getEntryWidth()),
-                       getDtype());
+  return verifyEntries(emitError, entriesOf(*this, getEntryWidth()));
 }

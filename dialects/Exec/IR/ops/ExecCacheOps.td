@@ -7,7 +7,7 @@ include "dialects/Exec/IR/ExecAttrs.td"
 include "dialects/Exec/IR/ops/ExecCallOps.td"
 
 /// One layer of a cache.
-def Exec_Pages : ConfinedType<MemRefRankOf<[F32, BF16], [3]>, [],
+def Exec_Pages : ConfinedType<MemRefRankOf<[F32, BF16, I8], [3]>, [],
                               "the pages of a cache's layer">;
 
 def Exec_RopeOp : Exec_CallOp<"rope", [

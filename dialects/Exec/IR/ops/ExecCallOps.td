@@ -54,7 +54,8 @@ def Exec_NumberRowsResult
     : Exec_CountedTensor<[I32], [2], "static rows of i32">;
 
 /// Element type of a cache.
-def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16], "f32 or bf16">>;
+def Exec_ElementAttr : TypeAttrOf<AnyTypeOf<[F32, BF16, I8],
+                                            "f32, bf16 or i8">>;
 
 class Exec_SameRows<list<string> names>
     : AllMatchSameOperatorTrait<names, "::mlir::exec::rowsOf($_self)", "rows">;

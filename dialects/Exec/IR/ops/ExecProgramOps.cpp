@@ -437,7 +437,7 @@ static LogicalResult verifyCaches(DispatchOp dispatch, KernelOp kernel,
       continue;
     CacheEntries want = *buffer.entries;
     CacheEntries got{int64_t(cache.getPage()), int64_t(cache.getEntry()),
-                     int64_t(cache.getHeads()), cache.getDtype().isBF16()};
+                     int64_t(cache.getHeads()), cache.getDtype()};
     if (want != got) {
       return dispatch.emitOpError("expected a cache of ")
              << want.describe() << " for kernel '" << kernel.getSymName()

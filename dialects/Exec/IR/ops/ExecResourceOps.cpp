@@ -1,5 +1,6 @@
 //===- ExecResourceOps.cpp - Verifiers of resources -----------------------===//
 
+#include "dialects/Exec/IR/CacheElements.h"
 #include "dialects/Exec/IR/ExecOps.h"
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "runtime/schema/FragmentOrder.h"
@@ -224,11 +225,15 @@ LogicalResult exec::CacheOp::verify() {
     return emitOpError("expected positive layers, entry, heads and page, got ")
            << layers << ", " << entry << ", " << heads << " and " << page;
   }
-  if (!getDtype().isF32() && !getDtype().isBF16()) // C2
-    return emitOpError("expected elements of f32 or bf16, got ") << getDtype();
+  if (!isCacheElement(getDtype())) // C2
+    return emitOpError("expected elements of f32, bf16 or i8, got ")
+           << getDtype();
   if (entry % heads != 0) { // C3
     return emitOpError("expected an entry of a multiple of ")
            << heads << " heads, got " << entry;
   }
+  if (!hasScaleRoom(getDtype(), entry / heads)) // C4
+    return emitOpError("expected parts of i8 of a multiple of four above ")
+           << ::mtp::kEntryScaleBytes << " elements, got " << entry / heads;
   return success();
 }

@@ -222,14 +222,20 @@ def Exec_CacheOp : Exec_ResourceOp<"cache"> {
     divides the entries evenly among that number of heads. A page then holds the
     parts of one head of all its entries, followed by those of the next head.
 
+    A part of i8 elements ends with two scales of f32, which `entry` counts as
+    eight elements. The first scale multiplies the integers of the append at
+    column 0, and the second one the integers of the other append.
+
     Example:
     ```mlir
     exec.cache @target layers 4 entry 80 page 16 : bf16
     exec.cache @drafter layers 1 entry 1024 heads 8 page 16 : bf16
     ```
     - (C1) layers, entry, heads and page are positive.
-    - (C2) elements are f32 or bf16.
+    - (C2) elements are f32, bf16 or i8.
     - (C3) entry is a multiple of heads.
+    - (C4) a part of i8 elements is a multiple of four and more than its
+      scales.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
                        I64Attr:$entry, DefaultValuedAttr<I64Attr, "1">:$heads,

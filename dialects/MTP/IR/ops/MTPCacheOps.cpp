@@ -15,8 +15,8 @@ LogicalResult CacheOp::verify() {
   if (entry < 1 || entry > ::mtp::kMostEntry) // cache_c1
     return emitOpError("expected an entry width in [1, 2^20], got ") << entry;
   Type type = getElementType();
-  if (!type.isF32() && !type.isBF16()) // cache_c2
-    return emitOpError("expected f32 or bf16 elements, got ") << type;
+  if (!type.isF32() && !type.isBF16() && !type.isSignlessInteger(8)) // cache_c2
+    return emitOpError("expected f32, bf16 or i8 elements, got ") << type;
   return success();
 }
 

@@ -14,7 +14,9 @@ def MTP_CacheOp : MTP_Op<"cache", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "Declare a paged cache";
   let description = [{
     The cache has `layers` layers. Each layer has an entry of `entry` elements
-    for every slot and position.
+    for every slot and position. Elements of i8 are integers of -127 to 127,
+    which a scale in f32 multiplies. Each append of a row writes one scale for
+    each key head.
 
     ```mlir
     mtp.cache @target layers 4 entry 80 : bf16
@@ -22,7 +24,7 @@ def MTP_CacheOp : MTP_Op<"cache", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 
     Constraints:
     - (C1) 1 <= layers <= 4096 and 1 <= entry <= 2^20.
-    - (C2) elements are f32 or bf16.
+    - (C2) elements are f32, bf16 or i8.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$layers,
                        I64Attr:$entry, TypeAttr:$element_type);
