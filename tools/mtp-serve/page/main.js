@@ -6,6 +6,7 @@ const kPlainTokens = 256;
 
 let server = {hasChat: true, maxK: 0, ks: [], context: 0, slots: 0};
 let running = null;       // The answer that is written: turn, phase, controller.
+let showTimer = 0;        // Shows an event after which none follows soon.
 let isLost = false;       // The server did not answer the last request.
 
 function say(text, isBad = false) {
@@ -38,13 +39,20 @@ function take(choice) {
     turn.end = end === "abort" ? "the server ended the answer." : end;
 }
 
-// Shows the answer so far, and lets the browser handle input.
-async function breathe() {
-  if (running.chat === chat) {
+// Shows the answer so far.
+function showRunning() {
+  clearTimeout(showTimer);
+  showTimer = 0;
+  if (running?.chat === chat) {
     updateTurn(running.turn, running.phase);
     showStats(running.turn.stats);
     scrollToEnd();
   }
+}
+
+// Shows and stores the answer so far, and lets the browser handle input.
+async function breathe() {
+  showRunning();
   if (performance.now() - running.keptAt > 2000) {
     keepChat(running.chat);
     running.keptAt = performance.now();
@@ -54,7 +62,7 @@ async function breathe() {
 
 // Reads the events of a reply. A stream that ends without [DONE] is lost.
 async function readAnswer(reply) {
-  let breathed = 0, isDone = false;
+  let breathed = performance.now(), isDone = false;
   for await (const event of eventsOf(reply)) {
     if (!event) {
       isDone = true;
@@ -70,6 +78,8 @@ async function readAnswer(reply) {
     if (performance.now() - breathed > 50) {
       await breathe();
       breathed = performance.now();
+    } else if (!showTimer) {
+      showTimer = setTimeout(showRunning, 60);
     }
   }
   if (!isDone && !running.turn.end)
