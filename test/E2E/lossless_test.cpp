@@ -417,6 +417,11 @@ TEST(LosslessRanges, AProgramForEachBatchGivesTheSameBits) {
   }
 }
 
+/// Returns the name of a test for an artifact.
+static std::string nameOf(const testing::TestParamInfo<const char *> &info) {
+  return testName(info.param);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Lossless,
     testing::Values(
@@ -438,9 +443,7 @@ INSTANTIATE_TEST_SUITE_P(
         "lookup_eagle", "lookup_tree", "hybrid", "hybrid.int8", "hybrid.int4",
         "hybrid.trimmed", "dsv3-chain-mtp2.sure", "mimo-mtp1.sure",
         "eagle3.sure", "draft-model.sure", "wish"),
-    [](const testing::TestParamInfo<const char *> &info) {
-      return testName(info.param);
-    });
+    nameOf);
 
 // Types of the KV cache.
 INSTANTIATE_TEST_SUITE_P(CacheTypes, Lossless,
@@ -449,9 +452,7 @@ INSTANTIATE_TEST_SUITE_P(CacheTypes, Lossless,
                                          "llama-gqa.kvint8v3",
                                          "qwen35-mtp1.kvint8",
                                          "dflash-wide.kvint8"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           return testName(info.param);
-                         });
+                         nameOf);
 
 // Trees of a model's own modules.
 INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
@@ -459,14 +460,10 @@ INSTANTIATE_TEST_SUITE_P(ModuleTrees, Lossless,
                                          "mtp-static.reuse", "mtp-beam.reuse",
                                          "mtp-static.three", "mtp-beam.three",
                                          "mtp-static.kvint8"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           return testName(info.param);
-                         });
+                         nameOf);
 
 // Drafters in folders that draft all positions at once.
 INSTANTIATE_TEST_SUITE_P(Parallel, Lossless,
                          testing::Values("pard.f32", "heads.f32",
                                          "p-eagle.f32"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           return testName(info.param);
-                         });
+                         nameOf);
