@@ -50,10 +50,9 @@ private:
 std::string_view compiler::quantizeUsage(QuantizeFlag flag) {
   switch (flag) {
   case QuantizeFlag::All:
-    return "int8[,group=N]|int4[,bits=N]|int4[,group=N],symmetric"
-           "[,keep=PATTERN]...";
+    return "int8|int4[,bits=N][,group=N][,symmetric][,keep=PATTERN]...";
   case QuantizeFlag::Head:
-    return "int8|int4|none[,group=N] or int6";
+    return "int8|int6|int4|none[,group=N]";
   case QuantizeFlag::Embedding:
     return "int8|int4|none[,group=N]";
   }

@@ -26,7 +26,7 @@ std::string_view quantizeUsage(QuantizeFlag flag);
 ///
 ///   --quantize=int8[,group=N] or int4[,bits=N] or int4[,group=N],symmetric,
 ///              each followed by [,keep=PATTERN]...
-///   --quantize-head=int8|int4|none[,group=N] or int6
+///   --quantize-head=int8|int4|none[,group=N] or int6, whose group is fixed
 ///   --quantize-embedding=int8|int4|none[,group=N]
 ///
 /// int4 of --quantize chooses formats of 4 to 6 bits for each weight, with a
