@@ -20,6 +20,8 @@ class WeightOp;
 
 namespace mlir::mtp {
 
+class WeightOp;
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
@@ -31,11 +33,13 @@ namespace mlir::mtp {
 using KeptFormatFn =
     std::function<std::optional<::mtp::WeightFormat>(exec::WeightOp)>;
 
-/// Creates exec-quantize-weights, which also gives weights without a requested
-/// format the format that keeps them.
-std::unique_ptr<Pass>
-createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
-                          KeptFormatFn keptFormat);
+/// Returns the format that keeps a tensor as it is stored, if there is one.
+using StoredFormatFn =
+    std::function<std::optional<::mtp::WeightFormat>(WeightOp)>;
+
+/// Creates mtp-fuse-projections, which merges only projections whose weights
+/// have equal formats. If `storedFormat` is null, all formats are equal.
+std::unique_ptr<Pass> createFuseProjectionsPass(StoredFormatFn storedFormat);
 
 } // namespace mlir::mtp
 

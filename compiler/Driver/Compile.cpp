@@ -195,15 +195,32 @@ static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   return Status();
 }
 
-/// Returns the format that keeps a weight as its tensors store it. A key that
-/// no file has is reported by checkWeights.
+/// Returns a target's format that keeps a weight as its tensors store it. A key
+/// that no file has is reported by checkWeights.
 static std::optional<WeightFormat> keptFormatOf(exec::WeightOp weight,
-                                                const WeightSet &weights) {
+                                                const WeightSet &weights,
+                                                const Target &target) {
   FailureOr<WeightRecipe> recipe = recipeOf(weight);
   if (failed(recipe))
     return std::nullopt;
   Result<std::optional<WeightFormat>> format = findKeptFormat(weights, *recipe);
-  return format ? *format : std::nullopt;
+  if (!format || !*format || target.hasAllFormats())
+    return format ? *format : std::nullopt;
+  // Other targets do not look up rows in panels.
+  return recipe->layout == WeightLayout::Raw ? std::nullopt
+                                             : plainFormatOf(**format);
+}
+
+/// Returns the format that keeps a tensor as it is stored.
+static std::optional<WeightFormat> storedFormatOf(mlir::mtp::WeightOp weight,
+                                                  const WeightSet &weights) {
+  if (weights.randomSeed())
+    return std::nullopt;
+  WeightSource source;
+  // A key of an entry function is absolute.
+  source.keyPattern = weight.getKey().ltrim('/').str();
+  Result<WeightRows> rows = WeightRows::resolve(weights, source, 0);
+  return rows.isOk() ? rows->keptFormat() : std::nullopt;
 }
 
 using ConfigureFn = llvm::function_ref<LogicalResult(PassManager &)>;
@@ -227,6 +244,7 @@ private:
   void startPlans();
   FailureOr<std::vector<WeightFormat>>
   chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed);
+  LoweringOptions modelOptions();
   LogicalResult lowerToExec();
   LogicalResult generateCode();
   LogicalResult dump(const PhaseInfo &info);
@@ -337,18 +355,32 @@ static void remarkFormats(ModuleOp module, const Target &target,
                                 << formats.headGroup << " there";
 }
 
+/// Returns the options of the phases that all targets share.
+LoweringOptions Compilation::modelOptions() {
+  LoweringOptions lowering = options.lowering;
+  bool keeps = llvm::any_of(options.targets, [](const auto &target) {
+    return target->hasAllFormats();
+  });
+  if (weights && lowering.formats.format == "none")
+    lowering.storedFormat = [this, keeps](mlir::mtp::WeightOp weight) {
+      std::optional<WeightFormat> format = storedFormatOf(weight, *weights);
+      return keeps || !format ? format : plainFormatOf(*format);
+    };
+  return lowering;
+}
+
 LogicalResult Compilation::lowerToExec() {
   LoweringOptions lowering = options.lowering;
-  if (weights)
-    lowering.keptFormat = [this](exec::WeightOp weight) {
-      return keptFormatOf(weight, *weights);
-    };
   lowering.chooseFormats = [this](ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
     return chooseMixture(mixed);
   };
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
     remarkFormats(plan.module, *plan.target, lowering.formats);
+    if (weights)
+      lowering.keptFormat = [&](exec::WeightOp weight) {
+        return keptFormatOf(weight, *weights, *plan.target);
+      };
     auto populate = [&](PassManager &manager) {
       populateExecPhase(manager, *plan.target, lowering);
     };
@@ -392,7 +424,7 @@ LogicalResult Compilation::runPhase(const PhaseInfo &info) {
     break;
   }
   if (failed(runPasses(module, [&](PassManager &manager) {
-        populatePhase(manager, info.phase, options.lowering);
+        populatePhase(manager, info.phase, modelOptions());
       })))
     return failure();
   if (info.phase == Phase::Input && writesArtifact())

@@ -28,8 +28,7 @@ std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
 static void addQuantization(mlir::OpPassManager &manager, const Target &target,
                             const LoweringOptions &lowering) {
   const WeightFormats &formats = lowering.formats;
-  bool keeps = target.hasAllFormats() && lowering.keptFormat;
-  if (!formats.changeWeights() && !keeps)
+  if (!formats.changeWeights() && !lowering.keptFormat)
     return;
   passes::QuantizeWeightsPassOptions options;
   options.format = formats.format;
@@ -46,7 +45,7 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
   options.tie = target.hasAllFormats() && formats.tie;
   bool isMixed = target.hasAllFormats() && formats.isMixed;
   manager.addPass(passes::createQuantizeWeightsPass(
-      std::move(options), keeps ? lowering.keptFormat : nullptr,
+      std::move(options), lowering.keptFormat,
       isMixed ? lowering.chooseFormats : nullptr));
 }
 
@@ -62,7 +61,7 @@ void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,
       manager.addPass(passes::createCollectInputsPass());
     manager.addPass(passes::createAbsorbMLAPass());
     manager.addPass(passes::createFuseConcatProjectionPass());
-    manager.addPass(passes::createFuseProjectionsPass());
+    manager.addPass(passes::createFuseProjectionsPass(options.storedFormat));
     manager.addPass(passes::createFuseNormLinearPass());
     manager.addPass(passes::createVerifyEntriesPass());
     break;

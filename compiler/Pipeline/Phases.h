@@ -83,11 +83,14 @@ struct WeightFormats {
 /// The user's choices for the lowering to exec.
 struct LoweringOptions {
   WeightFormats formats;
-  /// Returns the format that keeps a weight as its tensors store it; null to
-  /// keep none. Used for targets that have all formats.
+  /// Returns the target's format that keeps a weight as its tensors store it;
+  /// null to keep none.
   std::function<std::optional<WeightFormat>(mlir::exec::WeightOp)> keptFormat;
   /// Chooses the formats of a mixture.
   mlir::mtp::ChooseFormatsFn chooseFormats;
+  /// Returns the format that keeps a tensor as it is stored. If not null,
+  /// projections of different formats stay apart.
+  mlir::mtp::StoredFormatFn storedFormat;
   /// Tokens that may be drafted, ascending; empty for all tokens.
   std::vector<int32_t> draftTokens;
   /// Ids of the vocabulary that are never picked, because the tokenizer has no

@@ -66,8 +66,8 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
 
     A pass that was created with a function for kept formats gives the weights
     that no option changes the format that keeps their tensors. Tables in such a
-    format are in panels. With `tie`, a table in floats that has the tensor of a
-    head in integers is replaced by the head, whose panels `exec.embed` reads.
+    format are in panels. With `tie`, a table that has the tensor of a head in
+    integers is replaced by the head, whose panels `exec.embed` reads.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",

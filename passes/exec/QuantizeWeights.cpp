@@ -66,7 +66,7 @@ private:
   FailureOr<std::vector<llvm::GlobPattern>> parsePatterns();
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
   void quantize(exec::WeightOp weight, const Readers &readers,
-                const ::mtp::WeightFormat &format);
+                const ::mtp::WeightFormat &format, bool isKept);
   /// Gives the weights of `mixed` the formats that chooseFormats() returns.
   LogicalResult
   quantizeMixed(const llvm::MapVector<exec::WeightOp, Readers> &readers,
@@ -200,10 +200,11 @@ static bool isHead(const Readers &readers) {
 
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,
                                    const Readers &readers,
-                                   const ::mtp::WeightFormat &format) {
+                                   const ::mtp::WeightFormat &format,
+                                   bool isKept) {
   auto attr = FormatAttr::get(&getContext(), format);
   weight.setFormatAttr(attr);
-  if (isRaw(weight) && !format.isPlain()) {
+  if (isRaw(weight) && isKept) {
     weight.setLayoutAttr(
         PanelsAttr::get(&getContext(), formatPanelWidth(), false));
     for (PackedWeightOpInterface call : readers.calls)
@@ -246,7 +247,8 @@ LogicalResult QuantizeWeightsPass::quantizeMixed(
   if (failed(formats))
     return failure();
   for (auto [one, format] : llvm::zip(mixed, *formats))
-    quantize(one.weight, readers.find(one.weight)->second, format);
+    quantize(one.weight, readers.find(one.weight)->second, format,
+             /*isKept=*/false);
   return success();
 }
 
@@ -259,7 +261,7 @@ static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
          head.getN() == table.getN();
 }
 
-/// Replaces tables in floats, and in the format of a head, by the head.
+/// Replaces tables that have the tensor of a head in integers by the head.
 void QuantizeWeightsPass::tieTables() {
   SmallVector<exec::WeightOp> weights(getOperation().getOps<exec::WeightOp>());
   for (exec::WeightOp table : weights) {
@@ -277,8 +279,7 @@ void QuantizeWeightsPass::tieTables() {
       refs.push_back(ref);
     }
     auto head = llvm::find_if(weights, [&](exec::WeightOp other) {
-      return other && other != table && hasRowsOf(other, table) &&
-             (!table.isQuantized() || other.getFormat() == table.getFormat());
+      return other && other != table && hasRowsOf(other, table);
     });
     if (!isTable || head == weights.end())
       continue;
@@ -343,10 +344,11 @@ void QuantizeWeightsPass::runOnOperation() {
       mixed.push_back({weight, isHead(readers)});
       continue;
     }
-    if (!wanted && keptFormat)
+    bool isKept = !wanted && keptFormat;
+    if (isKept)
       wanted = keptFormat(weight);
     if (wanted)
-      quantize(weight, readers, *wanted);
+      quantize(weight, readers, *wanted, isKept);
   }
   if (!mixed.empty() && failed(quantizeMixed(all, mixed)))
     return signalPassFailure();

@@ -3,6 +3,7 @@
 #ifndef MTP_PASSES_EXEC_QUANTIZEWEIGHTS_H
 #define MTP_PASSES_EXEC_QUANTIZEWEIGHTS_H
 
+#include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "runtime/schema/WeightFormat.h"
 #include <vector>

@@ -24,12 +24,20 @@ struct FuseProjectionsPass
     : public mlir::mtp::impl::FuseProjectionsPassBase<FuseProjectionsPass> {
   using Base::Base;
 
+  explicit FuseProjectionsPass(StoredFormatFn storedFormat)
+      : storedFormat(std::move(storedFormat)) {}
+
   void runOnOperation() override;
 
 private:
+  bool haveEqualFormats(Value a, Value b);
+  bool canMerge(LinearOp linear, LinearOp first);
+  SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module);
   void fuseSwiglu(SwigluOp swiglu);
   void mergeSiblings(ArrayRef<LinearOp> siblings);
   void fuseSum(AddOp add);
+
+  StoredFormatFn storedFormat;
 };
 } // namespace
 
@@ -39,6 +47,14 @@ static ProjectionRoleAttr join(ProjectionRoleAttr a, ProjectionRoleAttr b) {
   if (!a || !b)
     return a ? a : b;
   return a.getValue() == ProjectionRole::Router ? a : b;
+}
+
+/// Returns whether a merged weight takes no more bits than two weights.
+bool FuseProjectionsPass::haveEqualFormats(Value a, Value b) {
+  auto first = a.getDefiningOp<WeightOp>(),
+       second = b.getDefiningOp<WeightOp>();
+  return !storedFormat || !first || !second ||
+         storedFormat(first) == storedFormat(second);
 }
 
 /// Converts `linear` to the form that takes fused operands.
@@ -68,7 +84,8 @@ void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
   auto up = swiglu.getUp().getDefiningOp<LinearOp>();
   if (!gate || !up || gate == up || !gate->hasOneUse() || !up->hasOneUse() ||
       gate.getX() != up.getX() || gate.getBias() || up.getBias() ||
-      gate.getWeight().getType() != up.getWeight().getType()) {
+      gate.getWeight().getType() != up.getWeight().getType() ||
+      !haveEqualFormats(gate.getWeight(), up.getWeight())) {
     return;
   }
   OpBuilder builder(swiglu);
@@ -104,13 +121,14 @@ static void hoist(Value value, Operation *anchor) {
 }
 
 /// Returns whether `linear` can join the projection that starts with `first`.
-static bool canMerge(LinearOp linear, LinearOp first) {
+bool FuseProjectionsPass::canMerge(LinearOp linear, LinearOp first) {
   return linear->getBlock() == first->getBlock() &&
          getElementTypeOrSelf(linear.getWeight()) ==
              getElementTypeOrSelf(first.getWeight()) &&
          static_cast<bool>(linear.getBias()) ==
              static_cast<bool>(first.getBias()) &&
          canHoist(linear.getWeight(), first) &&
+         haveEqualFormats(linear.getWeight(), first.getWeight()) &&
          (!linear.getBias() || canHoist(linear.getBias(), first));
 }
 
@@ -154,7 +172,8 @@ void FuseProjectionsPass::mergeSiblings(ArrayRef<LinearOp> siblings) {
 }
 
 /// Groups projections that can be merged; each group is in program order.
-static SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module) {
+SmallVector<SmallVector<LinearOp>>
+FuseProjectionsPass::groupSiblings(ModuleOp module) {
   llvm::MapVector<Value, SmallVector<SmallVector<LinearOp>>> groups;
   for (LinearOp linear : collect<LinearOp>(module)) {
     auto &ofValue = groups[linear.getX()];
@@ -259,4 +278,9 @@ void FuseProjectionsPass::runOnOperation() {
   // Later passes see only one form of projection.
   for (LinearOp linear : collect<LinearOp>(module))
     convert(linear);
+}
+
+std::unique_ptr<Pass>
+mlir::mtp::createFuseProjectionsPass(StoredFormatFn storedFormat) {
+  return std::make_unique<FuseProjectionsPass>(std::move(storedFormat));
 }

@@ -11,7 +11,7 @@ class Artifact(typing.NamedTuple):
     """A row. In a flag, INPUTS/ is the folder Inputs and OUT/ the folder of the artifacts."""
     name: str
     # A checkpoint, NAME.TYPE of oracle/tiny.py or of CHECKPOINTS, with +DRAFTER of
-    # oracle/tiny_drafters.py; or a module of Inputs.
+    # oracle/tiny_drafters.py; types.gguf of oracle/gguf_files.py; or a module of Inputs.
     model: str
     # Flags of mtp-import; for a module of Inputs the keys of its envelope.
     importing: str
@@ -129,6 +129,9 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-chain-mtp2.searched", "dsv3-chain-mtp2.f32", SMALL + " -k=4", "--quantize=int4",
      "lossless"),
     ("qwen3moe.searchedv3", "qwen3moe.bf16", SMALL, V3 + " --quantize=int4,bits=5.5", "lossless"),
+    # A matrix of each type of GGUF with blocks, whose integers are kept.
+    ("types", "types.gguf", SMALL + " --drafter=suffix -k=4", "", "lossless"),
+    ("types.v3", "types.gguf", SMALL + " --drafter=suffix -k=4", V3, "lossless"),
     # Integers only in the embedding, beside a head made of the same tensor.
     ("llama-tied.embed8", "llama-tied.f32", SMALL, "--quantize-embedding=int8,group=32",
      "lossless"),

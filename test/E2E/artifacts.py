@@ -104,7 +104,9 @@ class Maker:
             inputs = list((self.source / "models/bundled/hf").iterdir())
         else:
             inputs = [self.oracle / "tiny.py", self.oracle / "tiny_models.py"] + (
-                [self.oracle / "tiny_drafters.py"] if is_drafter else [])
+                [self.oracle / "tiny_drafters.py"] if is_drafter else []) + (
+                [self.oracle / "gguf_files.py", self.oracle / "gguf_models.py"]
+                if name.endswith(".gguf") else [])
         with locked(folder):
             if is_fresh(self.stamp(name), [*SCRIPTS, *inputs]):
                 return
@@ -115,6 +117,10 @@ class Maker:
             elif is_drafter:
                 drafter, dtype, _ = name.split(".")
                 run(sys.executable, inputs[-1], drafter, "-o", folder, "--dtype", dtype)
+            elif name.endswith(".gguf"):
+                folder.mkdir()
+                run(sys.executable, self.oracle / "gguf_files.py", name.removesuffix(".gguf"), "-o",
+                    folder / name, "--folder", folder.with_suffix(".values"))
             else:
                 self.write_model(name, folder)
             self.stamp(name).touch()

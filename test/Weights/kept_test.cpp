@@ -2,6 +2,7 @@
 
 #include "test/Weights/GgufBuilder.h"
 #include "test/Weights/KeptPanels.h"
+#include "test/Weights/PackingTest.h"
 #include "test/Weights/TestFiles.h"
 
 #include <random>
@@ -116,6 +117,30 @@ TEST_F(KeptWeights, TakeTheSmallestFormat) {
   EXPECT_EQ(common(MXFP4, MXFP4), "e2m1, group 32, e8m0");
   EXPECT_EQ(common(MXFP4, NVFP4), "int6, group 16");
   EXPECT_EQ(common(IQ4_NL, Q8_0), "int8, group 32, f16");
+}
+
+// A target with plain formats has those in the order of its tensor cores.
+TEST_F(KeptWeights, BecomeLargerPlainFormats) {
+  std::vector<std::string> keys;
+  for (const StoredType &stored : kStoredTypes)
+    keys.push_back(add(stored, 64, 256));
+  WeightSet set = open();
+  std::string kept;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    WeightRecipe recipe = recipeOf({keys[i]}, 64, 256);
+    std::optional<WeightFormat> format =
+        plainFormatOf(*formatOfBlocks(kStoredTypes[i].type));
+    if (!format)
+      continue;
+    kept += std::string(toString(kStoredTypes[i].type)) + " ";
+    SCOPED_TRACE(toString(kStoredTypes[i].type));
+    recipe.format = *format;
+    expectKept(set, recipe);
+    std::vector<uint8_t> panels = packed(set, recipe);
+    recipe.fragments = true;
+    expectSameIntegers(panels, packed(set, recipe), format->panel(256));
+  }
+  EXPECT_EQ(kept, "Q4_0 Q5_0 Q8_0 IQ4_NL IQ4_XS MXFP4 ");
 }
 
 TEST_F(KeptWeights, AreWholeBlocksOfRows) {

@@ -2,11 +2,11 @@
 """Compares the weights of an artifact with the folder that has their values. Standard library only.
 
   python3 artifact_weights.py FOLDER ARTIFACT EXEC DUMP [--format TEXT]...
-      EXEC is the module of `mtpc --compile-to=exec`, which names each weight's sources; DUMP is the
+      EXEC is the module of `mtpc --dump-phases-to`, which names each weight's sources; DUMP is the
       output of `mtp-dump --json`. Each TEXT must be the format of a weight: "int4 32 f16 offset".
 
 A value of the artifact is scale * q + offset, rounded to f32 once. It must have the bits of the
-folder's value. Layouts are read as FORMAT.md defines them, independent of the compiler.
+folder's value. Weights of f32 are compared as well if the folder has them in F32. Layouts are read as FORMAT.md defines them, independent of the compiler.
 """
 import argparse, array, json, re, struct, sys
 
@@ -72,9 +72,12 @@ def header(data, at, blob, groups):
     return result, begin + -(-(at - begin) // 64) * 64
 
 
-def panel(data, at, blob):
+def panel(data, at, blob, k):
     """The values of a panel, by output."""
-    k, group = blob["inputs"], blob["group"]
+    if blob["format"] == "elements":
+        values = array.array("f", data[at:at + 128 * k])
+        return [values[o::32] for o in range(32)], at + 128 * k
+    group = blob["group"]
     block = {"f16x6": 256, "f16x8": 256, "e8m0": 2 * group, "e4m3": 2 * group}.get(blob["scales"], group)
     rows = [array.array("f") for _ in range(32)]
     for first in range(0, k, block):
@@ -95,7 +98,7 @@ def sources(text):
     for found in re.finditer(r'exec\.weight @("[^"]+"|\S+) #exec\.(\S+?)(?:<[^>]*>)? k (\d+) n (\d+) stack (\d+) '
                              r"\[(.*?)\] :", text):
         name, layout, k, n, stack, rest = found.groups()
-        keys = re.findall(r'#exec\.source<key = "([^"]+)"([^>]*)>', rest)
+        keys = re.findall(r'#exec\.source<key = "([^"]+)"(?:, shape = \[[^\]]*\])?([^>]*)>', rest)
         yield name.strip('"'), layout, int(k), int(n), int(stack), keys
 
 
@@ -118,13 +121,14 @@ def main():
     data = open(a.artifact, "rb").read()
     offset, size = struct.unpack_from("<QQ", data, 8)
     base = -(-(offset + size + 8) // 4096) * 4096
-    values = {key: raw for key, (_, _, raw) in gguf_files.read_safetensors(a.folder).items()}
+    values = {key: raw for key, (kind, _, raw) in gguf_files.read_safetensors(a.folder).items() if kind == "F32"}
     plan = dump["plans"][0]
     blobs = {b["name"]: b for b in plan["weights"]}
     seen, compared = set(), 0
     for name, layout, k, n, _, keys in sources(open(a.exec, encoding="utf-8").read()):
         blob = blobs.get(name)
-        if not blob or blob["format"] not in BIAS or any(rest for _, rest in keys):
+        is_float = blob and blob["format"] == "elements" and blob["type"].endswith("f32") and layout != "raw"
+        if not blob or not (is_float or blob["format"] in BIAS) or any(rest or key not in values for key, rest in keys):
             continue
         seen.add(plain(blob))
         at = base + dump["segments"][blob["segment"]]["offset"] + blob["offset"]
@@ -132,7 +136,7 @@ def main():
         width = [len(data_) // (4 * k) for data_ in expected]
         rows = []
         for _ in range(sum(-(-w // 32) for w in width) if layout == "gated_panels" else -(-n // 32)):
-            part, at = panel(data, at, blob)
+            part, at = panel(data, at, blob, k)
             rows.append(part)
         flat = [row for part in (rows[0::2] + rows[1::2] if layout == "gated_panels" else rows) for row in part]
         place = 0

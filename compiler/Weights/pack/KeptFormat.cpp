@@ -42,6 +42,14 @@ WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b) {
   return common;
 }
 
+std::optional<WeightFormat> plainFormatOf(const WeightFormat &format) {
+  if (format.hasOffset || format.group % kQuantGroupStep != 0)
+    return std::nullopt;
+  bool isSmall = integerBits(format) <= 4;
+  return WeightFormat{isSmall ? WeightElements::Int4 : WeightElements::Int8,
+                      format.group};
+}
+
 std::optional<WeightFormat> keptFormatOf(const WeightStack &stack) {
   std::optional<WeightFormat> common;
   for (const std::vector<WeightRows> &matrix : stack)

@@ -21,6 +21,10 @@ using WeightStack = std::vector<std::vector<WeightRows>>;
 /// Returns the smallest format that represents both exactly.
 WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b);
 
+/// Returns the smallest plain format that represents a format exactly, if there
+/// is one: signed integers in groups of a multiple of 32 without offsets.
+std::optional<WeightFormat> plainFormatOf(const WeightFormat &format);
+
 /// Returns the smallest format that represents all sources exactly; nothing if
 /// one of them has no blocks, or is read across its blocks.
 std::optional<WeightFormat> keptFormatOf(const WeightStack &stack);
@@ -41,8 +45,8 @@ Result<StoredTypes> storedTypesOf(const WeightSet &weights,
                                   const WeightRecipe &recipe);
 
 /// Reads `count` inputs of a row from `col` on, in the format that a weight
-/// keeps, as output `output` of `codes`. Precondition: keptFormatOf() of the
-/// weight is `format`, and `col` is a multiple of PanelCodes::kInputs.
+/// keeps, as output `output` of `codes`. Precondition: `format` represents
+/// the rows' own format, and `col` is a multiple of PanelCodes::kInputs.
 void readCodes(const WeightRows &rows, int64_t row, int64_t col, int64_t count,
                const WeightFormat &format, PanelCodes &codes, int64_t output);
 

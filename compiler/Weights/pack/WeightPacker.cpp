@@ -130,15 +130,21 @@ struct PieceResult {
   bool isExact = true;
 };
 
+/// Returns whether a format represents the format of a weight's sources.
+bool represents(const WeightFormat &format,
+                const std::optional<WeightFormat> &stored) {
+  return stored && commonFormat(*stored, format) == format;
+}
+
 /// Packs one unit at a time. Units are independent, so any thread may pack any
 /// of them.
 class Packer {
 public:
   Packer(const WeightRecipe &recipe, const Stack &stack)
       : recipe(recipe), stack(stack),
-        isKept(recipe.layout != WeightLayout::Raw && !recipe.fragments &&
+        isKept(recipe.layout != WeightLayout::Raw &&
                recipe.format.isQuantized() &&
-               keptFormatOf(stack) == recipe.format) {}
+               represents(recipe.format, keptFormatOf(stack))) {}
 
   /// Returns whether the integers of the sources are packed as they are.
   bool keepsCodes() const { return isKept; }
@@ -269,6 +275,8 @@ void Packer::forRows(int64_t number, TakeT take) const {
 void Packer::keepPanel(int64_t number, uint8_t *out,
                        PieceResult &result) const {
   QuantizedPanel panel = recipe.format.panel(recipe.k);
+  IntegerFragments order = recipe.format.fragments(recipe.k);
+  uint8_t ordered[QuantizedPanel::kMostBlockBytes];
   auto codes = std::make_unique<PanelCodes>();
   for (int64_t col = 0; col < recipe.k; col += PanelCodes::kInputs) {
     int64_t count = std::min(PanelCodes::kInputs, recipe.k - col);
@@ -277,7 +285,11 @@ void Packer::keepPanel(int64_t number, uint8_t *out,
     });
     for (int64_t at = 0; at < count; at += panel.blockInputs()) {
       int64_t inputs = std::min(panel.blockInputs(), count - at);
-      result.isExact &= writeBlock(recipe.format, *codes, at, inputs, out);
+      result.isExact &= writeBlock(recipe.format, *codes, at, inputs,
+                                   recipe.fragments ? ordered : out);
+      // Formats in fragments have one group in each block.
+      if (recipe.fragments)
+        orderGroup(order, ordered, inputs, out);
       out += panel.blockBytes(inputs);
     }
   }
@@ -326,25 +338,6 @@ void Packer::forGroups(int64_t number, TakeT take) const {
     readTile(number, col, cols, tile, kTileCols);
     for (int64_t at = 0; at < cols; at += size)
       take(tile + at, std::min(size, cols - at));
-  }
-}
-
-/// Reorders a group of `inputs` from its order in a panel to the order of
-/// fragments.
-void orderGroup(const IntegerFragments &order, const uint8_t *from,
-                int64_t inputs, uint8_t *out) {
-  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
-  int64_t words = inputs * order.bits / 32;
-  for (int64_t output = 0; output < kOutputs; ++output)
-    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
-                4);
-  from += QuantizedPanel::kScaleBytes;
-  for (int64_t i = 0; i < words * kOutputs; ++i) {
-    uint32_t word;
-    std::memcpy(&word, from + 4 * i, 4);
-    word ^= order.signBits();
-    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
-                4);
   }
 }
 

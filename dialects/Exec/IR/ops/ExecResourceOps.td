@@ -93,9 +93,6 @@ def Exec_WeightOp : Exec_ResourceOp<"weight", [
     Integers (`#exec.format`) in the layout `#exec.raw` are a table whose rows
     are looked up.
 
-    The attributes `exec.input_norm` and `exec.norm_offset` (InputNorm.h) tell a
-    quantiser which norm the inputs have.
-
     Example:
     ```mlir
     exec.weight @w0 #exec.panels<32> k 192 n 512 stack 1
