@@ -395,9 +395,23 @@ LogicalResult Compilation::lowerToExec() {
              : success();
 }
 
+/// Checks that the target's kernels multiply all weights. Only a module that
+/// was written by hand, or for another target, has other weights.
+static LogicalResult checkFormats(ModuleOp module, const Target &target) {
+  for (auto weight : module.getOps<exec::WeightOp>()) {
+    const WeightFormat &format = weight.getFormat().getFormat();
+    if (format.isQuantized() && !format.isPlain() && !target.hasAllFormats())
+      return weight.emitError("expected int8 or int4 with scales of f32, no "
+                              "offsets and groups of a multiple of 32 for ")
+             << target.name() << ", got " << format.text();
+  }
+  return success();
+}
+
 LogicalResult Compilation::generateCode() {
   for (PlanInputs &plan : inputs.plans) {
-    if (failed(checkContracts(plan.module)))
+    if (failed(checkContracts(plan.module)) ||
+        failed(checkFormats(plan.module, *plan.target)))
       return failure();
     FailureOr<KernelCode> code =
         plan.target->generateCode(plan.module, options.codegen);

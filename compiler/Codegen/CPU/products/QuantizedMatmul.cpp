@@ -432,9 +432,12 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Prefetch prefetch,
           kb.prefetch(kb.at(from, s * share), share, prefetch.level);
         });
   };
-  acc = kb.forRange(
-      kb.integer(0), kb.integer(unrolled), perLoop, acc,
-      [&](Value step, ValueRange in) { return run(step, in, perLoop); });
+  if (unrolled == perLoop)
+    acc = run(kb.integer(0), acc, perLoop);
+  else
+    acc = kb.forRange(
+        kb.integer(0), kb.integer(unrolled), perLoop, acc,
+        [&](Value step, ValueRange in) { return run(step, in, perLoop); });
   acc = run(kb.integer(unrolled), acc, steps - unrolled);
   return addScaled(sums, acc, block, group, strip);
 }
