@@ -41,12 +41,6 @@ using StoredFormatFn =
 /// have equal formats. If `storedFormat` is null, all formats are equal.
 std::unique_ptr<Pass> createFuseProjectionsPass(StoredFormatFn storedFormat);
 
-/// Creates exec-quantize-weights, which also gives weights without a requested
-/// format the format that keeps them.
-std::unique_ptr<Pass>
-createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
-                          KeptFormatFn keptFormat);
-
 } // namespace mlir::mtp
 
 #endif // MTP_PASSES_PASSES_H

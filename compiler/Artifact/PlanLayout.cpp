@@ -1,6 +1,7 @@
 //===- PlanLayout.cpp - Blobs of a plan and their sizes -------------------===//
 
 #include "compiler/Artifact/PlanLayout.h"
+#include "dialects/Exec/IR/InputNorm.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "runtime/schema/ArtifactFormat.h"
 #include "runtime/schema/BlobFormat.h"
@@ -69,6 +70,10 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
   recipe.k = weight.getK();
   recipe.n = weight.getN();
   recipe.count = weight.getStack();
+  if (auto norm = weight->getAttrOfType<StringAttr>(exec::kInputNormAttr))
+    recipe.norm = norm.str();
+  if (auto offset = weight->getAttrOfType<IntegerAttr>(exec::kNormOffsetAttr))
+    recipe.normOffset = offset.getInt();
   for (auto entry : weight.getSources().getAsRange<exec::SourceAttr>()) {
     WeightSource source;
     source.keyPattern = entry.getTensor();

@@ -1,6 +1,7 @@
 //===- Compile.cpp - model.mlir to model.bin ------------------------------===//
 
 #include "compiler/Driver/Compile.h"
+#include "compiler/Driver/FormatMixture.h"
 #include "compiler/Driver/Imports.h"
 #include "compiler/Driver/OutputCheck.h"
 #include "compiler/Tokenizer/ChatFiles.h"
@@ -241,6 +242,8 @@ private:
   LogicalResult runPasses(ModuleOp on,
                           llvm::function_ref<void(PassManager &)> populate);
   void startPlans();
+  FailureOr<std::vector<WeightFormat>>
+  chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed);
   LoweringOptions modelOptions();
   LogicalResult lowerToExec();
   LogicalResult generateCode();
@@ -313,6 +316,45 @@ static std::vector<int32_t> idsWithoutToken(ModuleOp module,
   return ids;
 }
 
+/// Chooses the formats of `--quantize=int4`.
+FailureOr<std::vector<WeightFormat>>
+Compilation::chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
+  std::vector<MixedWeight> known;
+  for (const mlir::mtp::WeightToQuantize &one : mixed) {
+    FailureOr<WeightRecipe> recipe = recipeOf(one.weight);
+    if (failed(recipe))
+      return failure();
+    known.push_back({std::move(*recipe), one.isHead});
+  }
+  const WeightFormats &formats = options.lowering.formats;
+  MixtureOptions mixture{formats.bits.value_or(WeightFormats::kProjectionBits),
+                         formats.bits.has_value(), options.write.statistics,
+                         options.codegen.jobs};
+  Result<std::vector<WeightFormat>> chosen =
+      chooseFormats(weightSet(), known, mixture);
+  if (!chosen)
+    return report(chosen.status());
+  return std::move(*chosen);
+}
+
+/// Tells of formats that a target replaces by others.
+static void remarkFormats(ModuleOp module, const Target &target,
+                          const WeightFormats &formats) {
+  if (target.hasAllFormats())
+    return;
+  if (formats.isMixed)
+    emitRemark(nowhere(module))
+        << "target '" << target.name()
+        << "' has no kernels for searched scales: --quantize=int4 means "
+           "int4,group="
+        << formats.group << ",symmetric there";
+  if (formats.headFormat == mlir::mtp::kSixBits.name())
+    emitRemark(nowhere(module)) << "target '" << target.name()
+                                << "' has no kernels for int6: the head is "
+                                   "int8 in groups of "
+                                << formats.headGroup << " there";
+}
+
 /// Returns the options of the phases that all targets share.
 LoweringOptions Compilation::modelOptions() {
   LoweringOptions lowering = options.lowering;
@@ -329,8 +371,12 @@ LoweringOptions Compilation::modelOptions() {
 
 LogicalResult Compilation::lowerToExec() {
   LoweringOptions lowering = options.lowering;
+  lowering.chooseFormats = [this](ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
+    return chooseMixture(mixed);
+  };
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
+    remarkFormats(plan.module, *plan.target, lowering.formats);
     if (weights)
       lowering.keptFormat = [&](exec::WeightOp weight) {
         return keptFormatOf(weight, *weights, *plan.target);

@@ -62,6 +62,7 @@ struct Plan {
   std::string rule;
   llvm::ArrayRef<QuantizedWeight> quantized;
   llvm::ArrayRef<PackedWeight> packed;
+  std::optional<CalibrationScore> calibration;
   llvm::ArrayRef<KernelResources> resources;
   bool hasGraphs = false;
 
@@ -190,6 +191,18 @@ static void printPacked(const Plan &plan, JsonWriter &json) {
   json.endArray();
 }
 
+static void printCalibration(const Plan &plan, JsonWriter &json) {
+  if (!plan.calibration)
+    return;
+  json.key("calibration");
+  json.beginObject();
+  json.field("tokens", plan.calibration->tokens);
+  json.field("perplexity_before", plan.calibration->before);
+  json.field("perplexity_after", plan.calibration->after);
+  json.field("divergence", plan.calibration->divergence);
+  json.endObject();
+}
+
 /// Prints all numbers as functions of n: the arena is base + step * n bytes.
 static void printProgram(const ProgramPlan &program, JsonWriter &json) {
   json.beginObject();
@@ -276,6 +289,7 @@ static std::string jsonReport(const Plan &plan) {
   json.endObject();
   printQuantized(plan, json);
   printPacked(plan, json);
+  printCalibration(plan, json);
   printResources(plan, json);
   json.key("programs");
   json.beginArray();
@@ -380,6 +394,15 @@ static void printPacked(const Plan &plan, llvm::raw_ostream &os) {
        << weight.recipe.format.text() << "\n";
 }
 
+static void printCalibration(const Plan &plan, llvm::raw_ostream &os) {
+  if (const std::optional<CalibrationScore> &score = plan.calibration)
+    os << "\ncalibration: "
+       << llvm::format("perplexity %.4f before, %.4f after, divergence %.5f "
+                       "nats a token (%lld tokens)\n",
+                       score->before, score->after, score->divergence,
+                       static_cast<long long>(score->tokens));
+}
+
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
     os << llvm::left_justify(what, 20)
@@ -417,6 +440,7 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
                        weight.error.relativeRms(), weight.error.maxError);
   }
   printPacked(plan, os);
+  printCalibration(plan, os);
   printResources(plan, os);
   printPrograms(plan, os);
   printGraphs(plan, os);
@@ -430,6 +454,7 @@ LogicalResult compiler::printPlanReport(ModuleOp module,
     return failure();
   plan->quantized = parts.quantized;
   plan->packed = parts.packed;
+  plan->calibration = parts.calibration;
   plan->resources = parts.resources;
   plan->hasGraphs = parts.hasGraphs;
   if (json)

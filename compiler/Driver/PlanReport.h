@@ -9,6 +9,7 @@
 #include "compiler/Weights/pack/WeightRecipe.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 
 namespace mtp::compiler {
 
@@ -28,10 +29,21 @@ struct PackedWeight {
   double bits() const;
 };
 
+/// Scores of the begin of a calibration's text, with the model's own weights
+/// and with the quantised weights.
+struct CalibrationScore {
+  int64_t tokens = 0;
+  /// Perplexities.
+  double before = 0, after = 0;
+  /// Mean divergence from the unchanged model, in nats a token.
+  double divergence = 0;
+};
+
 /// Data that is known after code generation and packing; empty before.
 struct CompiledParts {
   std::vector<QuantizedWeight> quantized;
   std::vector<PackedWeight> packed;
+  std::optional<CalibrationScore> calibration;
   /// Resources of a GPU's kernels, if they were assembled.
   std::vector<KernelResources> resources;
   /// True if the runtime makes graphs of the plan's programs.

@@ -16,17 +16,23 @@ struct QuantizeFlags {
   std::optional<std::string_view> quantize, head, embedding;
 };
 
-/// Returns the values of such a flag, for --help: "int8|int4|none[,group=N]".
-std::string quantizeUsage(bool takesNone, bool takesKeep);
+/// The three flags.
+enum class QuantizeFlag { All, Head, Embedding };
 
-/// Parses the values of the three flags that were given into `formats`.
+/// Returns the values of a flag, for --help.
+std::string_view quantizeUsage(QuantizeFlag flag);
+
+/// Parses the values of the flags that were given into `formats`.
 ///
-///   --quantize=int8|int4[,group=N][,keep=PATTERN]...
-///   --quantize-head=int8|int4|none[,group=N]
+///   --quantize=int8[,group=N] or int4[,bits=N] or int4[,group=N],symmetric,
+///              each followed by [,keep=PATTERN]...
+///   --quantize-head=int8|int4|none[,group=N] or int6, whose group is fixed
 ///   --quantize-embedding=int8|int4|none[,group=N]
 ///
-/// The head follows --quantize unless --quantize-head is given; the embedding
-/// never follows it.
+/// int4 of --quantize chooses formats of 4 to 6 bits for each weight, with a
+/// budget of mean bits, unless it is symmetric. int4 of the other flags is
+/// symmetric. The head follows --quantize unless --quantize-head is given; the
+/// embedding never follows it.
 Status parseQuantizeFlags(const QuantizeFlags &flags, WeightFormats &formats);
 
 } // namespace mtp::compiler

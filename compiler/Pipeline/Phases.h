@@ -10,7 +10,7 @@
 
 #include "compiler/Target/Target.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
+#include "passes/exec/QuantizeWeights.h"
 #include "runtime/schema/WeightFormat.h"
 #include <functional>
 #include <optional>
@@ -53,6 +53,9 @@ std::optional<Phase> findPhase(llvm::StringRef name);
 /// Formats in which the artifact stores weights, as options of
 /// exec-quantize-weights. By default weights keep the module's format.
 struct WeightFormats {
+  /// Mean bits of the projections in a mixture without `bits`.
+  static constexpr double kProjectionBits = 5.0;
+
   std::string format = "none";
   int64_t group = 0;
   /// Empty: the head has the format of the other weights.
@@ -62,6 +65,12 @@ struct WeightFormats {
   std::string embeddingFormat = "none";
   int64_t embeddingGroup = 0;
   std::vector<std::string> keep;
+  /// Replaces `format` by formats of 4 to 6 bits that are chosen for each
+  /// weight, for targets that have all formats.
+  bool isMixed = false;
+  /// Mean bits of a mixture. Empty: kProjectionBits for projections, and 6 bits
+  /// for the head.
+  std::optional<double> bits;
   /// False if the user chose the embedding's format; it is then stored apart
   /// from the head.
   bool tie = true;
@@ -77,6 +86,8 @@ struct LoweringOptions {
   /// Returns the target's format that keeps a weight as its tensors store it;
   /// null to keep none.
   std::function<std::optional<WeightFormat>(mlir::exec::WeightOp)> keptFormat;
+  /// Chooses the formats of a mixture.
+  mlir::mtp::ChooseFormatsFn chooseFormats;
   /// Returns the format that keeps a tensor as it is stored. If not null,
   /// projections of different formats stay apart.
   mlir::mtp::StoredFormatFn storedFormat;

@@ -61,8 +61,8 @@ struct Grid {
 /// 4 and 5 bits with a minimum: the numbers of Q4_K and Q5_K.
 inline constexpr Grid kGridK4{4, true, 32, 6};
 inline constexpr Grid kGridK5{5, true, 32, 6};
-/// 6 signed bits: Q6_K with groups twice as large.
-inline constexpr Grid kGridK6{6, false, 32, 8};
+/// 6 signed bits: Q6_K with groups four times as large.
+inline constexpr Grid kGridK6{6, false, 64, 8};
 
 /// The quantised form of a panel. Arrays have 32 numbers, one per output, for
 /// each input, group or block.

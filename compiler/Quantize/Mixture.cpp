@@ -19,15 +19,15 @@ struct Step {
 
 /// Returns the step of the largest gain per bit that costs at most `rest`.
 std::optional<Step> bestStep(const std::vector<MixtureItem> &items,
-                             const std::vector<double> &bits,
                              const std::vector<size_t> &chosen, double rest) {
   std::optional<Step> best;
   for (size_t i = 0; i < items.size(); ++i) {
     size_t next = chosen[i] + 1;
-    if (next >= bits.size())
+    const MixtureItem &item = items[i];
+    if (next >= item.bits.size())
       continue;
-    Step step{i, items[i].errors[chosen[i]] - items[i].errors[next],
-              items[i].elements * (bits[next] - bits[chosen[i]])};
+    Step step{i, item.errors[chosen[i]] - item.errors[next],
+              item.elements * (item.bits[next] - item.bits[chosen[i]])};
     if (step.cost > rest)
       continue;
     if (!best || step.gain * best->cost > best->gain * step.cost)
@@ -39,13 +39,12 @@ std::optional<Step> bestStep(const std::vector<MixtureItem> &items,
 } // namespace
 
 std::vector<size_t> chooseMixture(const std::vector<MixtureItem> &items,
-                                  const std::vector<double> &bits,
                                   double budget) {
   std::vector<size_t> chosen(items.size(), 0);
   double rest = 0;
   for (const MixtureItem &item : items)
-    rest += item.elements * (budget - bits.front() + kTolerance);
-  while (std::optional<Step> step = bestStep(items, bits, chosen, rest)) {
+    rest += item.elements * (budget - item.bits.front() + kTolerance);
+  while (std::optional<Step> step = bestStep(items, chosen, rest)) {
     ++chosen[step->item];
     rest -= step->cost;
   }

@@ -13,18 +13,17 @@ namespace mtp {
 struct MixtureItem {
   /// The number of elements.
   double elements = 0;
-  /// The error of the weight's outputs, relative to the outputs. Formats are in
-  /// the order of their bits.
+  /// The bits of an element in each format, ascending.
+  std::vector<double> bits;
+  /// The error of the weight in each format, in units that all items share.
   std::vector<double> errors;
 };
 
 /// Returns the number of the format of each item. All items begin with the
 /// first format. Then the item whose error falls most per added bit gets its
-/// next format, while the mean bits of all elements are at most `budget`.
-/// `bits` has the bits of each format, ascending. Equal gains go to the first
-/// item.
+/// next format, while the mean bits of all elements are at most `budget`. Equal
+/// gains go to the first item.
 std::vector<size_t> chooseMixture(const std::vector<MixtureItem> &items,
-                                  const std::vector<double> &bits,
                                   double budget);
 
 } // namespace mtp

@@ -60,6 +60,10 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     separate format is given. If no weight can take a requested format, the pass
     reports an error.
 
+    A pass that was created with a function that chooses formats gives each
+    projection the chosen format. It first records the norm of the weight's
+    inputs in `exec.input_norm` and `exec.norm_offset`.
+
     A pass that was created with a function for kept formats gives the weights
     that no option changes the format that keeps their tensors. Tables in such a
     format are in panels. With `tie`, a table that has the tensor of a head in

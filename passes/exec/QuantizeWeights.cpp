@@ -12,8 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/exec/QuantizeWeights.h"
 #include "dialects/Exec/IR/ExecOps.h"
-#include "passes/Passes.h"
+#include "dialects/Exec/IR/InputNorm.h"
 #include "runtime/schema/QuantizedPanel.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -52,8 +53,10 @@ struct QuantizeWeightsPass
   using Base::Base;
 
   QuantizeWeightsPass(const mlir::mtp::QuantizeWeightsPassOptions &options,
-                      mlir::mtp::KeptFormatFn keptFormat)
-      : Base(options), keptFormat(std::move(keptFormat)) {}
+                      mlir::mtp::KeptFormatFn keptFormat,
+                      mlir::mtp::ChooseFormatsFn chooseFormats)
+      : Base(options), keptFormat(std::move(keptFormat)),
+        chooseFormats(std::move(chooseFormats)) {}
 
   void runOnOperation() override;
 
@@ -64,11 +67,16 @@ private:
   LogicalResult checkPatterns(ArrayRef<llvm::GlobPattern> patterns);
   void quantize(exec::WeightOp weight, const Readers &readers,
                 const ::mtp::WeightFormat &format, bool isKept);
+  /// Gives the weights of `mixed` the formats that chooseFormats() returns.
+  LogicalResult
+  quantizeMixed(const llvm::MapVector<exec::WeightOp, Readers> &readers,
+                ArrayRef<mlir::mtp::WeightToQuantize> mixed);
   LogicalResult checkFound(const Formats &formats, bool isProjectionFound,
                            bool isTableFound);
   void tieTables();
 
   mlir::mtp::KeptFormatFn keptFormat;
+  mlir::mtp::ChooseFormatsFn chooseFormats;
 };
 
 } // namespace
@@ -77,6 +85,8 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
                                                    int64_t group) {
   if (name == "none")
     return Format();
+  if (name == llvm::StringRef(mlir::mtp::kSixBits.name()))
+    return Format(mlir::mtp::kSixBits);
   ::mtp::WeightFormat format;
   if (auto elements = ::mtp::findWeightElements(name))
     format = {*elements, group};
@@ -207,6 +217,41 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   ++numQuantized;
 }
 
+/// Records the norm that a product applies to the inputs of `weight`.
+static void recordNorm(exec::WeightOp weight, const Readers &readers) {
+  for (Operation *call : readers.calls) {
+    auto linear = dyn_cast<LinearOp>(call);
+    auto ref = linear && linear.getNorm()
+                   ? linear.getNorm().getDefiningOp<RefOp>()
+                   : RefOp();
+    auto norm = ref ? SymbolTable::lookupNearestSymbolFrom<exec::WeightOp>(
+                          call, ref.getResourceAttr())
+                    : exec::WeightOp();
+    if (!norm || norm.getSources().size() != 1)
+      continue;
+    auto source = cast<SourceAttr>(norm.getSources()[0]);
+    Builder builder(weight.getContext());
+    weight->setAttr(kInputNormAttr, builder.getStringAttr(source.getTensor()));
+    weight->setAttr(kNormOffsetAttr,
+                    builder.getI64IntegerAttr(linear.getOffset()));
+    return;
+  }
+}
+
+LogicalResult QuantizeWeightsPass::quantizeMixed(
+    const llvm::MapVector<exec::WeightOp, Readers> &readers,
+    ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
+  for (const mlir::mtp::WeightToQuantize &one : mixed)
+    recordNorm(one.weight, readers.find(one.weight)->second);
+  FailureOr<std::vector<::mtp::WeightFormat>> formats = chooseFormats(mixed);
+  if (failed(formats))
+    return failure();
+  for (auto [one, format] : llvm::zip(mixed, *formats))
+    quantize(one.weight, readers.find(one.weight)->second, format,
+             /*isKept=*/false);
+  return success();
+}
+
 /// Returns whether a head's panels of integers have the rows of a table.
 static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
   auto panels = dyn_cast<PanelsAttr>(head.getLayout());
@@ -274,7 +319,9 @@ void QuantizeWeightsPass::runOnOperation() {
   if (failed(formats) || failed(patterns) || failed(checkPatterns(*patterns)))
     return signalPassFailure();
   bool isProjectionFound = false, isTableFound = false;
-  for (auto &[weight, readers] : findReaders(getOperation())) {
+  llvm::MapVector<exec::WeightOp, Readers> all = findReaders(getOperation());
+  SmallVector<mlir::mtp::WeightToQuantize> mixed;
+  for (auto &[weight, readers] : all) {
     if (readers.others || readers.calls.empty() || isRouter(readers)) {
       LDBG() << "stays, as a router or a call without integers reads it: "
              << weight.getSymName();
@@ -292,12 +339,19 @@ void QuantizeWeightsPass::runOnOperation() {
     } else if (wanted) {
       (isRaw(weight) ? isTableFound : isProjectionFound) = true;
     }
+    if (wanted && chooseFormats && !isRaw(weight) &&
+        (!isHead(readers) || headFormat.empty())) {
+      mixed.push_back({weight, isHead(readers)});
+      continue;
+    }
     bool isKept = !wanted && keptFormat;
     if (isKept)
       wanted = keptFormat(weight);
     if (wanted)
       quantize(weight, readers, *wanted, isKept);
   }
+  if (!mixed.empty() && failed(quantizeMixed(all, mixed)))
+    return signalPassFailure();
   if (tie)
     tieTables();
   if (failed(checkFound(*formats, isProjectionFound, isTableFound)))
@@ -306,6 +360,8 @@ void QuantizeWeightsPass::runOnOperation() {
 
 std::unique_ptr<Pass>
 mlir::mtp::createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
-                                     KeptFormatFn keptFormat) {
-  return std::make_unique<QuantizeWeightsPass>(options, std::move(keptFormat));
+                                     KeptFormatFn keptFormat,
+                                     ChooseFormatsFn chooseFormats) {
+  return std::make_unique<QuantizeWeightsPass>(options, std::move(keptFormat),
+                                               std::move(chooseFormats));
 }

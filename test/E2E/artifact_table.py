@@ -120,11 +120,15 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-chain-mtp2.int8", "dsv3-chain-mtp2.bf16", SMALL + " -k=4", "--quantize=int8",
      "lossless"),
     ("dsv3-chain-mtp2.int4", "dsv3-chain-mtp2.f32", SMALL + " -k=4",
-     "--quantize=int4,group=32 --quantize-head=int8 --quantize-embedding=int4,group=32",
+     "--quantize=int4,group=32,symmetric --quantize-head=int8 --quantize-embedding=int4,group=32",
      "lossless"),
     ("qwen3.int8", "qwen3.f32", SMALL, "--quantize=int8,group=128", "lossless"),
-    ("qwen3moe.int4v3", "qwen3moe.bf16", SMALL, V3 + " --quantize=int4 --quantize-embedding=int8",
+    ("qwen3moe.int4v3", "qwen3moe.bf16", SMALL,
+     V3 + " --quantize=int4,symmetric --quantize-embedding=int8", "lossless"),
+    # Formats of 4 to 6 bits with searched scales.
+    ("dsv3-chain-mtp2.searched", "dsv3-chain-mtp2.f32", SMALL + " -k=4", "--quantize=int4",
      "lossless"),
+    ("qwen3moe.searchedv3", "qwen3moe.bf16", SMALL, V3 + " --quantize=int4,bits=5.5", "lossless"),
     # A matrix of each type of GGUF with blocks, whose integers are kept.
     ("types", "types.gguf", SMALL + " --drafter=suffix -k=4", "", "lossless"),
     ("types.v3", "types.gguf", SMALL + " --drafter=suffix -k=4", V3, "lossless"),
@@ -195,7 +199,7 @@ ROWS = [Artifact(*row) for row in (
      SMALL + " --max-verify-tokens=9 -k=4",
      SIM + " --quantize=int8", "budget lossless"),
     ("dflash-deepspec.block", "llama-chain.f32+dflash-deepspec", SMALL + " -k=3",
-     SIM + " --quantize=int4,group=32", "lossless"),
+     SIM + " --quantize=int4,group=32,symmetric", "lossless"),
     ("dspark.behind", "llama-chain.f32+dspark", BEHIND, "", "catch_up"),
     # Chains that end at unlikely drafts, and a chain without an end that outputs its probabilities;
     # with mixed batches, and for the simulator.
@@ -278,8 +282,8 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-int8.sim", "dsv3-chain-mtp2.bf16", DRAFTED,
      SIM + " --quantize=int8 --draft-vocab=INPUTS/draft_counts.txt,size=90", "gpu kit ptxas"),
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,
-     SIM + " --quantize=int4,group=32 --quantize-head=int8 --quantize-embedding=int4,group=32",
-     "gpu kit ptxas"),
+     SIM + " --quantize=int4,group=32,symmetric --quantize-head=int8"
+     " --quantize-embedding=int4,group=32", "gpu kit ptxas"),
     # Contexts of five splits, which blocks share.
     ("dsv3-parts.sim", "dsv3-chain-mtp2.bf16",
      "--max-context=2100 --prefill-chunk=128 --max-batch=2 -k=2", SIM, "gpu kit ptxas"),
@@ -298,7 +302,8 @@ ROWS = [Artifact(*row) for row in (
     ("hybrid", "hybrid", "max_batch = 4", BOTH, "gpu hybrid hybrid_storm lossless ptxas"),
     ("hybrid.int8", "hybrid", "max_batch = 4", BOTH + " --quantize=int8",
      "gpu hybrid lossless ptxas"),
-    ("hybrid.int4", "hybrid", "max_batch = 4", BOTH + " --quantize=int4 --quantize-head=int8",
+    ("hybrid.int4", "hybrid", "max_batch = 4",
+     BOTH + " --quantize=int4,symmetric --quantize-head=int8",
      "gpu hybrid hybrid_storm lossless ptxas"),
     ("hybrid.mixed", "hybrid", "max_batch = 4, round_prompt_rows = 12, catch_up_rows = 20", BOTH,
      "hybrid hybrid_storm mixed ptxas"),

@@ -27,7 +27,7 @@
 // RUN: %{run}=@swiglu --input=@%t/8/small.npy --expected-output=@%t/8/swiglu.npy --tolerance=1e-5
 // RUN: %{run}=@experts --input=@%t/8/small.npy --input=@%t/8/logits.npy --input=@%t/8/positions.npy --expected-output=@%t/8/experts32.npy --tolerance=1e-3
 
-// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4
+// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4,symmetric
 // RUN: mtp-dump %t/m.bin | FileCheck %s --check-prefix=INT4
 // INT4: weight w: 3x3712xi8, 11136 bytes at {{[0-9]+}} of segment {{[0-9]+}}, int4 of 200 inputs, group 64
 // RUN: %{run}=@linear --input=@%t/4/x.npy --expected-output=@%t/4/linear.npy --tolerance=1e-6
@@ -42,7 +42,7 @@
 // RUN: mtpc %t/8/m.mlir -o %t/m.bin --quantize=int8,group=64 --quantize-embedding=int8,group=64 --target-cpu=x86-64-v3
 // RUN: %{run}=@embed --input=@%t/8/tokens.npy --expected-output=@%t/8/embed.npy --tolerance=0
 // RUN: %{run}=@linear --input=@%t/8/x.npy --expected-output=@%t/8/linear.npy --tolerance=0
-// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4,group=96 --quantize-embedding=int4,group=96 --target-cpu=x86-64-v3
+// RUN: mtpc %t/4/m.mlir -o %t/m.bin --quantize=int4,group=96,symmetric --quantize-embedding=int4,group=96 --target-cpu=x86-64-v3
 // RUN: %{run}=@embed --input=@%t/4/tokens.npy --expected-output=@%t/4/embed.npy --tolerance=1e-6
 // RUN: %{run}=@linear --input=@%t/4/x.npy --expected-output=@%t/4/linear.npy --tolerance=1e-6
 

@@ -15,6 +15,9 @@ using namespace mtp::test;
 namespace {
 
 constexpr WeightFormat kInt4{WeightElements::Int4, 32};
+constexpr WeightFormat kK4{WeightElements::Int4, 32, WeightScales::F16x6, true};
+constexpr WeightFormat kK5{WeightElements::Int5, 32, WeightScales::F16x6, true};
+constexpr WeightFormat kK6{WeightElements::Int6, 64, WeightScales::F16x8};
 constexpr int64_t kInputs = 288, kRows = 70;
 
 struct Packed {
@@ -30,15 +33,22 @@ protected:
     for (int64_t i = 0; i < kInputs * kRows; ++i)
       values.push_back(normal(generator));
     for (int64_t i = 0; i < kInputs; ++i)
+      norm.push_back(i % 8 == 0 ? 6.0f : 1.0f);
+    for (int64_t i = 0; i < kInputs; ++i)
       for (int64_t j = i; j < kInputs; ++j)
         moments.push_back(i == j ? 2.0f : 1.0f);
   }
 
-  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+  Result<WeightSet> open() {
     FileBuilder builder;
     builder.addF32("w", {kRows, kInputs}, values);
+    builder.addF32("norm", {kInputs}, norm);
     std::string path = folder.write("model.safetensors", builder.build());
-    MTP_ASSIGN_OR_RETURN(WeightSet set, WeightSet::openFiles({&path, 1}));
+    return WeightSet::openFiles({&path, 1});
+  }
+
+  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+    MTP_ASSIGN_OR_RETURN(WeightSet set, open());
     Packed packed;
     MTP_RETURN_IF_ERROR(packWeight(
         set, recipe,
@@ -90,7 +100,7 @@ protected:
   }
 
   TemporaryFolder folder;
-  std::vector<float> values, moments;
+  std::vector<float> values, norm, moments;
   /// Key of the statistics.
   std::string name = "w";
 };
@@ -113,12 +123,15 @@ TEST_F(Grids, StatisticsReduceTheErrorOfOutputs) {
 
 TEST_F(Grids, BytesDoNotDependOnThreadsAndWindows) {
   ActivationStatistics known = statistics();
-  auto expected = pack(recipeIn(kInt4), {.threads = 1, .statistics = &known});
-  ASSERT_TRUE(expected);
-  auto packed = pack(recipeIn(kInt4),
-                     {.threads = 3, .windowBytes = 1, .statistics = &known});
-  ASSERT_TRUE(packed);
-  EXPECT_EQ(packed->bytes, expected->bytes);
+  for (const WeightFormat &format : {kInt4, kK5}) {
+    auto expected =
+        pack(recipeIn(format), {.threads = 1, .statistics = &known});
+    ASSERT_TRUE(expected);
+    auto packed = pack(recipeIn(format),
+                       {.threads = 3, .windowBytes = 1, .statistics = &known});
+    ASSERT_TRUE(packed);
+    EXPECT_EQ(packed->bytes, expected->bytes);
+  }
 }
 
 TEST_F(Grids, OtherFormatsAndUnknownWeightsStay) {
@@ -143,4 +156,45 @@ TEST_F(Grids, AValueThatIsNotFiniteIsAnError) {
   ASSERT_FALSE(packed);
   EXPECT_NE(packed.status().message().find("expected finite values"),
             std::string::npos);
+}
+
+TEST_F(Grids, MoreBitsHaveSmallerErrors) {
+  double last = 0.09;
+  for (const WeightFormat &format : {kK4, kK5, kK6}) {
+    auto packed = pack(recipeIn(format));
+    ASSERT_TRUE(packed) << packed.status().message();
+    double error = packed->error.relativeRms();
+    EXPECT_LT(error, last);
+    last = error * 0.75;
+  }
+}
+
+TEST_F(Grids, NormsAndStatisticsChangeTheChoice) {
+  auto plain = pack(recipeIn(kK4));
+  WeightRecipe normed = recipeIn(kK4);
+  normed.norm = "norm";
+  auto weighted = pack(normed);
+  ActivationStatistics known = statistics();
+  auto calibrated = pack(recipeIn(kK4), {.statistics = &known});
+  ASSERT_TRUE(plain && weighted && calibrated);
+  EXPECT_NE(plain->bytes, weighted->bytes);
+  // Both trade plain squared error for another measure.
+  EXPECT_LT(plain->error.squaredError, weighted->error.squaredError);
+  EXPECT_LT(plain->error.squaredError, calibrated->error.squaredError);
+}
+
+TEST_F(Grids, TheErrorOfSampledPanelsIsThePackedError) {
+  auto set = open();
+  ASSERT_TRUE(set);
+  auto panels = samplePanels(*set, recipeIn(kK4), 3);
+  ASSERT_TRUE(panels);
+  ASSERT_EQ(panels->size(), 3u);
+  // The second panel begins with row 32.
+  EXPECT_EQ((*panels)[1][0], values[32 * kInputs]);
+  EXPECT_EQ((*panels)[1][32 * 7 + 3], values[35 * kInputs + 7]);
+  auto quantizer = GridQuantizer::forErrors(*set, recipeIn(kK4), nullptr);
+  auto packed = pack(recipeIn(kK4));
+  ASSERT_TRUE(quantizer && packed);
+  EXPECT_NEAR(std::sqrt(quantizer->relativeError(*panels)),
+              packed->error.relativeRms(), 1e-6);
 }

@@ -162,7 +162,7 @@ TEST_F(KeptWeights, AreWholeBlocksOfRows) {
   EXPECT_FALSE(isKept(recipeOf({key, "lm_head.weight"}, 64, 64)));
   // Other formats of integers need a quantiser.
   recipe = recipeOf({"lm_head.weight"}, 32, 64);
-  recipe.format = *formatOfBlocks(WeightType::Q4_K);
+  recipe.format = *formatOfBlocks(WeightType::Q4_1);
   Status status = checkSources(set, recipe);
   EXPECT_TRUE(status.isOk()) << status.toString();
   status = packWeight(set, recipe, [](auto) { return okStatus(); });

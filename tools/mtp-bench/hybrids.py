@@ -42,7 +42,7 @@ def build(options, shape):
          f"-k={K}", "--max-batch=1", f"--max-context={options.context + 512}")
     made = folder / "made.bin"
     call(options.tools / "mtpc", folder / "model.mlir", "-o", made, "--random-weights",
-         "--quantize=int4")
+         "--quantize=int4,symmetric")
     made.rename(artifact)
     return artifact
 

@@ -91,7 +91,8 @@ class Bench:
         module, artifact = self.out / "model.mlir", self.out / "model.bin"
         call(self.tools / "mtp-import", "--no-weights", self.out / "llama", "-o", module,
              f"--max-context={context}", "--max-batch=1", *flags)
-        call(self.tools / "mtpc", module, "-o", artifact, "--random-weights", "--quantize=int4")
+        call(self.tools / "mtpc", module, "-o", artifact, "--random-weights",
+             "--quantize=int4,symmetric")
         return artifact
 
     def run(self, artifact, ks, *flags, context=512):

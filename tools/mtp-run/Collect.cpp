@@ -7,10 +7,14 @@
 #include "tools/support/Output.h"
 
 #include <algorithm>
+#include <map>
+#include <random>
 
 using namespace mtp;
 
 static constexpr std::string_view kProjectionInputs = "projection_inputs";
+/// Tokens of a sampled text without --window.
+static constexpr size_t kSampledTokens = 256;
 
 /// Adds a kind of rows for each output of the function.
 static Status addKinds(const Model &model, size_t rows,
@@ -27,6 +31,65 @@ static Status addKinds(const Model &model, size_t rows,
     moments.addKind(port.name, shape[1]);
   }
   return okStatus();
+}
+
+/// Returns the request of a text that the model samples. It begins with the
+/// start token and a random token, so that texts differ.
+static Request sampledRequest(const Model &model, uint32_t number,
+                              size_t window) {
+  Request request;
+  const GenerationInfo &generation = model.generation();
+  if (generation.addBos && generation.bos)
+    request.prompt.push_back(*generation.bos);
+  std::mt19937 random(number);
+  request.prompt.push_back(int32_t(random() % model.envelope()->vocab));
+  request.maxTokens = uint32_t(window - request.prompt.size());
+  request.sampling.temperature = 1;
+  request.sampling.seed = number;
+  request.ignoreEos = true;
+  return request;
+}
+
+/// Returns texts of `window` tokens that the model writes, each with its own
+/// seed.
+static Result<std::vector<Prompt>>
+sampleTexts(Session &session, const RunOptions &options, size_t window) {
+  const Model &model = *session.model();
+  if (window < 3)
+    return invalidArgument(strCat("expected --window of 3 or more with "
+                                  "--sampled-texts, got ",
+                                  window));
+  std::vector<Prompt> texts;
+  std::map<SequenceId, size_t> numbers;
+  for (uint32_t i = 0; i < *options.sampledTexts; ++i) {
+    Request request = sampledRequest(model, i, window);
+    texts.push_back({strCat("sampled text ", i), request.prompt});
+    MTP_ASSIGN_OR_RETURN(SequenceId id, session.add(std::move(request)));
+    numbers[id] = i;
+  }
+  while (!session.idle()) {
+    MTP_ASSIGN_OR_RETURN(std::vector<SequenceUpdate> updates, session.step());
+    for (const SequenceUpdate &update : updates) {
+      MTP_RETURN_IF_ERROR(update.error);
+      std::vector<int32_t> &ids = texts[numbers.at(update.id)].ids;
+      ids.insert(ids.end(), update.tokens.begin(), update.tokens.end());
+    }
+  }
+  return texts;
+}
+
+/// Returns the texts whose activations are collected.
+static Result<std::vector<Prompt>>
+readTexts(const Session &session, const RunOptions &options, size_t window) {
+  const Model &model = *session.model();
+  if (options.sampledTexts) {
+    MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> writer,
+                         Session::create(session.model(), options.session));
+    return sampleTexts(*writer, options, window);
+  }
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
+                       loadTokenizer(model));
+  return readPrompts(options, model, tokenizer.get());
 }
 
 /// Adds the tokens of one window.
@@ -55,11 +118,11 @@ Status mtp::collectActivations(Session &session, const RunOptions &options) {
   if (!model.envelope() || rows == 0)
     return failedPrecondition(
         "--collect-activations: expected an artifact of mtpc --collect-inputs");
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
-                       loadTokenizer(model));
-  MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
-                       readPrompts(options, model, tokenizer.get()));
   MTP_ASSIGN_OR_RETURN(size_t window, windowOf(options, model));
+  if (options.sampledTexts && !options.window)
+    window = std::min(window, kSampledTokens);
+  MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
+                       readTexts(session, options, window));
   MTP_ASSIGN_OR_RETURN(
       std::unique_ptr<OutputFile> file,
       OutputFile::create(options.activations, options.artifact));

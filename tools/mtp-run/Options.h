@@ -77,6 +77,8 @@ struct RunOptions {
 
   /// The file for statistics of activations; empty: none.
   std::string activations;
+  /// Texts that the model samples for these statistics, in place of prompts.
+  std::optional<uint32_t> sampledTexts;
 
   // Functions.
   std::string function;

@@ -131,6 +131,10 @@ static void addScoringFlags(CLI::App &app, RunOptions &o) {
           "Write statistics of the prompts' activations for mtpc --calibrate, "
           "from an artifact of mtpc --collect-inputs")
       ->group(kScoring);
+  addNumber(app, "--sampled-texts", o.sampledTexts,
+            "With --collect-activations: let the model write this many texts "
+            "of --window tokens (default: 256), in place of prompts")
+      ->group(kScoring);
 }
 
 static void addFunctionFlags(CLI::App &app, RunOptions &o) {
@@ -262,7 +266,12 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
                                      {kGeneration}));
   else
     MTP_RETURN_IF_ERROR(refuseGroups(app, " without --perplexity", {kScoring}));
-  if (o.prompts.empty() && o.promptFiles.empty() && o.ids.empty())
+  bool hasPrompts =
+      !o.prompts.empty() || !o.promptFiles.empty() || !o.ids.empty();
+  if (o.sampledTexts && (o.activations.empty() || hasPrompts))
+    return invalidArgument("expected --collect-activations and no prompts "
+                           "with --sampled-texts");
+  if (!hasPrompts && !o.sampledTexts)
     return invalidArgument("expected --prompt, --prompt-file, --ids, --chat "
                            "or --function");
   if (o.draftRounds && !o.json)

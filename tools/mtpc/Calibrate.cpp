@@ -7,22 +7,37 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/mtpc/Calibrate.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
 
 using llvm::StringRef;
+using mtp::compiler::CalibrationScore;
 
-/// Runs a program. Its messages go to standard error.
+/// The number of texts that the model itself writes.
+static constexpr const char *kSampledTexts = "32";
+
+/// Bytes of the text that are scored: about 2,000 tokens.
+static constexpr size_t kScoredBytes = 8192;
+
+/// Runs a program. Its messages go to standard error, and its output to `out`
+/// if that is not empty.
 static mtp::Status runProgram(const std::string &program,
-                              const std::vector<std::string> &arguments) {
+                              const std::vector<std::string> &arguments,
+                              StringRef out = "") {
   std::vector<StringRef> line = {program};
   line.insert(line.end(), arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {std::nullopt, std::nullopt,
+                                          std::nullopt};
+  if (!out.empty())
+    redirects[1] = out;
   std::string why;
-  int code =
-      llvm::sys::ExecuteAndWait(program, line, std::nullopt, {}, 0, 0, &why);
+  int code = llvm::sys::ExecuteAndWait(program, line, std::nullopt, redirects,
+                                       0, 0, &why);
   if (code == 0)
     return mtp::okStatus();
   return mtp::failedPrecondition(
@@ -42,23 +57,12 @@ static mtp::Result<std::string> findRunner(const std::string &folder) {
                        "package of the runtime has it");
 }
 
-mtp::Result<mtp::ActivationStatistics>
-collectStatistics(const Calibration &calibration) {
-  if (StringRef(calibration.file).ends_with(".safetensors"))
-    return mtp::ActivationStatistics::open(calibration.file);
-  if (calibration.model == "-")
-    return mtp::invalidArgument("expected a model in a file with --calibrate, "
-                                "got standard input");
-  MTP_ASSIGN_OR_RETURN(std::string runner,
-                       findRunner(calibration.programFolder));
-  llvm::SmallString<128> folder;
-  if (std::error_code error =
-          llvm::sys::fs::createUniqueDirectory("mtpc-calibrate", folder))
-    return mtp::unavailable("--calibrate: cannot create a temporary folder: " +
-                            error.message());
-  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
-  std::string artifact = std::string(folder) + "/collect.bin";
-  std::string moments = std::string(folder) + "/moments.safetensors";
+Calibrator::Folder::~Folder() { llvm::sys::fs::remove_directories(path); }
+
+/// Compiles the model and runs the text.
+mtp::Status Calibrator::run(const Calibration &calibration) {
+  std::string artifact = folder->path + "/collect.bin";
+  std::string moments = folder->path + "/moments.safetensors";
   std::vector<std::string> arguments = {calibration.model, "-o", artifact,
                                         "--collect-inputs"};
   arguments.insert(arguments.end(), calibration.flags.begin(),
@@ -66,9 +70,87 @@ collectStatistics(const Calibration &calibration) {
   llvm::SmallString<128> compiler(calibration.programFolder);
   llvm::sys::path::append(compiler, "mtpc");
   MTP_RETURN_IF_ERROR(runProgram(std::string(compiler), arguments));
+  bool isSelf = calibration.file == "self";
   MTP_RETURN_IF_ERROR(
       runProgram(runner, {artifact, "--collect-activations", moments,
-                          "--prompt-file", calibration.file}));
-  // The file stays mapped after it is removed.
-  return mtp::ActivationStatistics::open(moments);
+                          isSelf ? "--sampled-texts" : "--prompt-file",
+                          isSelf ? kSampledTexts : calibration.file}));
+  MTP_ASSIGN_OR_RETURN(known, mtp::ActivationStatistics::open(moments));
+  if (!isSelf)
+    text = calibration.file;
+  return mtp::okStatus();
+}
+
+mtp::Result<Calibrator> Calibrator::collect(const Calibration &calibration) {
+  Calibrator calibrator;
+  if (StringRef(calibration.file).ends_with(".safetensors")) {
+    MTP_ASSIGN_OR_RETURN(calibrator.known,
+                         mtp::ActivationStatistics::open(calibration.file));
+    return calibrator;
+  }
+  if (calibration.model == "-")
+    return mtp::invalidArgument("expected a model in a file with --calibrate, "
+                                "got standard input");
+  MTP_ASSIGN_OR_RETURN(calibrator.runner,
+                       findRunner(calibration.programFolder));
+  llvm::SmallString<128> folder;
+  if (std::error_code error =
+          llvm::sys::fs::createUniqueDirectory("mtpc-calibrate", folder))
+    return mtp::unavailable("--calibrate: cannot create a temporary folder: " +
+                            error.message());
+  calibrator.folder.reset(new Folder{std::string(folder)});
+  MTP_RETURN_IF_ERROR(calibrator.run(calibration));
+  return calibrator;
+}
+
+/// Writes the begin of a text, up to a blank.
+static mtp::Status writeBegin(const std::string &text,
+                              const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(text);
+  if (!buffer)
+    return mtp::notFound("--calibrate: cannot read '" + text +
+                         "': " + buffer.getError().message());
+  StringRef begin = (*buffer)->getBuffer().take_front(kScoredBytes);
+  if (begin.size() == kScoredBytes)
+    begin = begin.take_front(begin.find_last_of(" \n"));
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  stream << begin;
+  stream.close();
+  error = error ? error : stream.error();
+  stream.clear_error();
+  return error ? mtp::unavailable("--calibrate: cannot write '" + path +
+                                  "': " + error.message())
+               : mtp::okStatus();
+}
+
+mtp::Result<std::optional<CalibrationScore>>
+Calibrator::score(const std::string &artifact) const {
+  std::optional<CalibrationScore> score;
+  if (text.empty())
+    return score;
+  std::string begin = folder->path + "/begin.txt";
+  std::string output = folder->path + "/score.json";
+  MTP_RETURN_IF_ERROR(writeBegin(text, begin));
+  MTP_RETURN_IF_ERROR(runProgram(runner,
+                                 {artifact, "--perplexity", "--reference",
+                                  folder->path + "/collect.bin",
+                                  "--prompt-file", begin, "--json"},
+                                 output));
+  auto buffer = llvm::MemoryBuffer::getFile(output);
+  llvm::Expected<llvm::json::Value> parsed =
+      llvm::json::parse(buffer ? (*buffer)->getBuffer() : "");
+  if (!parsed)
+    return mtp::internalError("--calibrate: " +
+                              llvm::toString(parsed.takeError()));
+  const llvm::json::Object *object = parsed->getAsObject();
+  auto number = [&](StringRef key) {
+    std::optional<double> value =
+        object ? object->getNumber(key) : std::nullopt;
+    return value.value_or(0);
+  };
+  double after = number("perplexity"), ratio = number("perplexity_ratio");
+  score = {int64_t(number("tokens")), ratio > 0 ? after / ratio : 0, after,
+           number("divergence")};
+  return score;
 }

@@ -72,29 +72,29 @@ cl::opt<Report>
                           clEnumValN(Report::Text, "text", "for people"),
                           clEnumValN(Report::Json, "json", "as JSON")),
                cl::ValueOptional, cl::init(Report::None), cl::cat(category));
-const std::string quantizeValue =
-    quantizeUsage(/*takesNone=*/false, /*takesKeep=*/true);
-const std::string quantizePartValue =
-    quantizeUsage(/*takesNone=*/true, /*takesKeep=*/false);
 cl::opt<std::string> quantize(
     "quantize",
     cl::desc(
-        "Store the weights of projections as integers. keep=PATTERN (a glob "
-        "over tensor keys; repeat it for more) leaves weights unchanged"),
-    cl::value_desc(quantizeValue), cl::cat(category));
-cl::opt<std::string>
-    quantizeHead("quantize-head",
-                 cl::desc("Format of the head, instead of --quantize"),
-                 cl::value_desc(quantizePartValue), cl::cat(category));
+        "Store the weights of projections as integers. int4 chooses formats of "
+        "4 to 6 bits for each weight: 5 bits on average and a head of 6 bits, "
+        "or bits=N on average of all. symmetric: 4 bits, one scale per group. "
+        "keep=PATTERN (a glob over tensor keys; repeat it for more) leaves "
+        "weights unchanged"),
+    cl::value_desc(quantizeUsage(QuantizeFlag::All)), cl::cat(category));
+cl::opt<std::string> quantizeHead(
+    "quantize-head", cl::desc("Format of the head, instead of --quantize"),
+    cl::value_desc(quantizeUsage(QuantizeFlag::Head)), cl::cat(category));
 cl::opt<std::string>
     quantizeEmbedding("quantize-embedding",
                       cl::desc("Format of embedding tables, which --quantize "
                                "leaves unchanged; keep= of --quantize applies"),
-                      cl::value_desc(quantizePartValue), cl::cat(category));
+                      cl::value_desc(quantizeUsage(QuantizeFlag::Embedding)),
+                      cl::cat(category));
 cl::opt<std::string> calibration(
-    "calibrate", cl::value_desc("FILE"),
+    "calibrate", cl::value_desc("FILE|self"),
     cl::desc("Text with which int4 weights are quantised, or statistics "
-             "(.safetensors) from mtp-run --collect-activations"),
+             "(.safetensors) from mtp-run --collect-activations; self: texts "
+             "that the model writes"),
     cl::cat(category));
 cl::opt<bool> collectInputs(
     "collect-inputs",
@@ -378,7 +378,8 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   invocation.collectFlags = readCollectFlags();
   const WeightFormats &formats = invocation.lowering.formats;
   if (!calibration.empty() &&
-      (formats.format != "int4" && formats.headFormat != "int4"))
+      (formats.format != "int4" && formats.headFormat != "int4" &&
+       formats.headFormat != "int6"))
     return wrong("expected --quantize=int4 with --calibrate");
   MTP_RETURN_IF_ERROR(needsPhase(calibration, Phase::Artifact,
                                  invocation.stopAfter, "artifact"));

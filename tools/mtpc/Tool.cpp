@@ -77,6 +77,7 @@ private:
   void closeCache();
   CompileOptions compileOptions();
   mlir::LogicalResult calibrate();
+  void scoreCalibration();
   mlir::LogicalResult compile(mlir::ModuleOp module);
   mlir::LogicalResult print(mlir::ModuleOp module);
 
@@ -90,7 +91,7 @@ private:
   std::unique_ptr<KernelCache> cache;
   mlir::ScopedDiagnosticHandler handler;
   CompiledParts parts;
-  std::optional<mtp::ActivationStatistics> statistics;
+  std::optional<Calibrator> calibrator;
 };
 
 } // namespace
@@ -159,7 +160,7 @@ CompileOptions Run::compileOptions() {
     timing.kernel(kernel);
   };
   options.write.threads = invocation.jobs;
-  options.write.statistics = statistics ? &*statistics : nullptr;
+  options.write.statistics = calibrator ? &calibrator->statistics() : nullptr;
   options.write.omitWeights = invocation.omitWeights;
   options.write.progress = [this](uint64_t done, uint64_t total) {
     progress.packed(done, total);
@@ -227,15 +228,28 @@ mlir::LogicalResult Run::calibrate() {
     return mlir::success();
   std::string self = llvm::sys::fs::getMainExecutable(
       nullptr, reinterpret_cast<void *>(&runMtpc));
-  auto collected = collectStatistics({invocation.calibration, invocation.input,
-                                      llvm::sys::path::parent_path(self).str(),
-                                      invocation.collectFlags});
+  auto collected = Calibrator::collect(
+      {invocation.calibration, invocation.input,
+       llvm::sys::path::parent_path(self).str(), invocation.collectFlags});
   if (!collected.isOk()) {
     fail(llvm::StringRef(collected.status().message()));
     return mlir::failure();
   }
-  statistics = std::move(*collected);
+  calibrator = std::move(*collected);
   return mlir::success();
+}
+
+/// Scores the text for the report. An artifact for another machine cannot be
+/// run here, so a failure is no error.
+void Run::scoreCalibration() {
+  if (!calibrator || invocation.report == Report::None)
+    return;
+  auto score = calibrator->score(invocation.output);
+  if (score.isOk())
+    parts.calibration = *score;
+  else
+    llvm::errs() << "mtpc: warning: the report has no perplexity: "
+                 << score.status().message() << "\n";
 }
 
 mlir::LogicalResult Run::run() {
@@ -247,6 +261,7 @@ mlir::LogicalResult Run::run() {
   if (!module || failed(checkPrintable(readFiles())) ||
       failed(compile(*module)))
     return mlir::failure();
+  scoreCalibration();
   if (invocation.timing)
     timing.print(llvm::errs());
   return print(*module);

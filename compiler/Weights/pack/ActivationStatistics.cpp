@@ -42,13 +42,12 @@ ActivationStatistics::open(const std::string &path) {
   return statistics;
 }
 
-Result<std::vector<float>>
-ActivationStatistics::momentsOf(const WeightRecipe &recipe) const {
-  std::vector<float> moments;
+Result<std::optional<ActivationStatistics::Moments>>
+ActivationStatistics::find(const WeightRecipe &recipe) const {
   const WeightSource &source = recipe.sources.front();
   auto found = tensors.find(source.keyPattern);
   if (found == tensors.end() || source.transpose)
-    return moments;
+    return std::optional<Moments>();
   MTP_ASSIGN_OR_RETURN(TensorView tensor, file.get(found->second));
   int64_t inputs = inputsOf(tensor.shape[0]), k = recipe.k;
   int64_t end = source.colEnd < 0 ? inputs : source.colEnd;
@@ -56,32 +55,53 @@ ActivationStatistics::momentsOf(const WeightRecipe &recipe) const {
     return invalidArgument("statistics of \"" + source.keyPattern +
                            "\": expected " + std::to_string(k) +
                            " inputs, got " + std::to_string(inputs));
+  return std::optional(Moments{tensor.bytes, inputs, source.colBegin});
+}
+
+Status ActivationStatistics::read(const WeightRecipe &recipe,
+                                  const Moments &moments, int64_t row,
+                                  std::span<float> out) {
+  // Row r of the triangle begins after r rows, each one shorter.
+  int64_t r = moments.begin + row;
+  int64_t at = r * moments.inputs - r * (r - 1) / 2;
+  std::memcpy(out.data(), moments.bytes.data() + at * int64_t(sizeof(float)),
+              out.size_bytes());
+  for (float value : out)
+    if (!std::isfinite(value))
+      return invalidArgument("statistics of \"" +
+                             recipe.sources.front().keyPattern +
+                             "\": expected finite numbers, got NaN or "
+                             "infinity");
+  return okStatus();
+}
+
+Result<std::vector<float>>
+ActivationStatistics::momentsOf(const WeightRecipe &recipe) const {
+  std::vector<float> moments;
+  MTP_ASSIGN_OR_RETURN(std::optional<Moments> found, find(recipe));
+  if (!found)
+    return moments;
+  int64_t k = recipe.k;
   moments.resize(size_t(k * k));
   for (int64_t i = 0; i < k; ++i) {
-    // Row r of the triangle begins after r rows, each one shorter.
-    int64_t r = source.colBegin + i;
-    int64_t at = r * inputs - r * (r - 1) / 2;
-    std::memcpy(moments.data() + i * k + i,
-                tensor.bytes.data() + at * int64_t(sizeof(float)),
-                size_t(k - i) * sizeof(float));
-    for (int64_t j = i; j < k; ++j) {
-      float value = moments[size_t(i * k + j)];
-      if (!std::isfinite(value))
-        return invalidArgument("statistics of \"" + source.keyPattern +
-                               "\": expected finite numbers, got NaN or "
-                               "infinity");
-      moments[size_t(j * k + i)] = value;
-    }
+    std::span<float> row(moments.data() + i * k + i, size_t(k - i));
+    MTP_RETURN_IF_ERROR(read(recipe, *found, i, row));
+    for (int64_t j = i; j < k; ++j)
+      moments[size_t(j * k + i)] = row[size_t(j - i)];
   }
   return moments;
 }
 
 Result<std::vector<float>>
 ActivationStatistics::energiesOf(const WeightRecipe &recipe) const {
-  MTP_ASSIGN_OR_RETURN(std::vector<float> moments, momentsOf(recipe));
   std::vector<float> energies;
-  for (size_t i = 0; i < moments.size(); i += size_t(recipe.k) + 1)
-    energies.push_back(moments[i]);
+  MTP_ASSIGN_OR_RETURN(std::optional<Moments> found, find(recipe));
+  if (!found)
+    return energies;
+  energies.resize(size_t(recipe.k));
+  for (int64_t i = 0; i < recipe.k; ++i)
+    MTP_RETURN_IF_ERROR(
+        read(recipe, *found, i, std::span(energies).subspan(size_t(i), 1)));
   return energies;
 }
 

@@ -22,11 +22,22 @@ public:
   /// that is not finite.
   Result<std::vector<float>> momentsOf(const WeightRecipe &recipe) const;
 
-  /// Returns the diagonal of momentsOf(), with its errors.
+  /// Returns the diagonal of momentsOf().
   Result<std::vector<float>> energiesOf(const WeightRecipe &recipe) const;
 
 private:
   explicit ActivationStatistics(WeightSet file) : file(std::move(file)) {}
+
+  /// A triangle of moments, and the first input of a recipe in it.
+  struct Moments {
+    std::span<const uint8_t> bytes;
+    int64_t inputs, begin;
+  };
+
+  Result<std::optional<Moments>> find(const WeightRecipe &recipe) const;
+  /// Reads the first numbers of a row of the recipe's triangle.
+  static Status read(const WeightRecipe &recipe, const Moments &moments,
+                     int64_t row, std::span<float> out);
 
   WeightSet file;
   /// The tensor for each key of a weight.

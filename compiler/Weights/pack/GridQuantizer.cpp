@@ -2,9 +2,10 @@
 
 #include "compiler/Weights/pack/GridQuantizer.h"
 #include "compiler/Quantize/GridSearch.h"
+#include "compiler/Quantize/Half.h"
+#include "compiler/Weights/WeightType.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace mtp {
 
@@ -14,27 +15,79 @@ static_assert(kOutputs == QuantizedPanel::kOutputs);
 static constexpr float kTooLarge = 1e15f;
 
 std::optional<Grid> gridOf(const WeightFormat &format) {
-  if (format.elements != WeightElements::Int4)
+  bool isSmall = format.elements == WeightElements::Int4 ||
+                 format.elements == WeightElements::Int5 ||
+                 format.elements == WeightElements::Int6;
+  bool hasTwoLevels = isSmall && format.panel(1).hasTwoLevels();
+  if (!hasTwoLevels &&
+      (!format.isPlain() || format.elements != WeightElements::Int4))
     return std::nullopt;
-  return Grid{int(format.bits()), /*hasMinimum=*/false, format.group,
-              /*scaleBits=*/0};
+  Grid grid{int(format.bits()), format.hasOffset, format.group,
+            !hasTwoLevels                          ? 0
+            : format.scales == WeightScales::F16x6 ? 6
+                                                   : 8};
+  return grid.isValid() ? std::optional(grid) : std::nullopt;
+}
+
+/// Returns the squared weights of the norm of a recipe's inputs; empty if the
+/// norm is unknown or its tensor has another form.
+static std::vector<float> energiesOfNorm(const WeightSet &weights,
+                                         const WeightRecipe &recipe) {
+  std::vector<float> energies;
+  if (recipe.norm.empty() || weights.randomSeed())
+    return energies;
+  Result<TensorView> found = weights.get(recipe.norm);
+  if (!found)
+    return energies;
+  TensorView norm = found->withRank(1);
+  if (norm.shape.size() != 1 || norm.shape[0] != recipe.k || norm.stored ||
+      norm.join || !isReadable(norm.type) || hasBlocks(norm.type))
+    return energies;
+  energies.resize(size_t(recipe.k));
+  decodeElements(norm.type, norm.bytes.data(), recipe.k, energies.data());
+  for (float &value : energies) {
+    value = value * norm.factor + float(recipe.normOffset);
+    value = std::fabs(value) < kTooLarge ? value * value : 0;
+  }
+  return energies;
+}
+
+/// Returns the energies of a recipe's inputs; empty if they are unknown.
+static Result<std::vector<float>>
+energiesOf(const WeightSet &weights, const WeightRecipe &recipe,
+           const ActivationStatistics *statistics) {
+  if (statistics) {
+    MTP_ASSIGN_OR_RETURN(std::vector<float> energies,
+                         statistics->energiesOf(recipe));
+    if (!energies.empty())
+      return energies;
+  }
+  return energiesOfNorm(weights, recipe);
+}
+
+Result<GridQuantizer>
+GridQuantizer::forErrors(const WeightSet &weights, const WeightRecipe &recipe,
+                         const ActivationStatistics *statistics) {
+  GridQuantizer quantizer(*gridOf(recipe.format));
+  MTP_ASSIGN_OR_RETURN(quantizer.importance,
+                       energiesOf(weights, recipe, statistics));
+  return quantizer;
 }
 
 Result<std::optional<GridQuantizer>>
-GridQuantizer::make(const WeightRecipe &recipe,
-                    const ActivationStatistics &statistics, unsigned threads) {
+GridQuantizer::make(const WeightSet &weights, const WeightRecipe &recipe,
+                    const ActivationStatistics *statistics, unsigned threads) {
   std::optional<GridQuantizer> quantizer;
-  std::optional<Grid> grid = gridOf(recipe.format);
-  if (!grid)
+  if (!gridOf(recipe.format))
     return quantizer;
   MTP_ASSIGN_OR_RETURN(std::vector<float> moments,
-                       statistics.momentsOf(recipe));
-  if (moments.empty())
+                       statistics ? statistics->momentsOf(recipe)
+                                  : std::vector<float>());
+  if (moments.empty() && recipe.format.isPlain())
     return quantizer;
-  quantizer = GridQuantizer(recipe.format, *grid);
-  for (int64_t i = 0; i < recipe.k; ++i)
-    quantizer->importance.push_back(moments[size_t(i * (recipe.k + 1))]);
-  quantizer->feedback = ErrorFeedback::make(moments, recipe.k, threads);
+  MTP_ASSIGN_OR_RETURN(quantizer, forErrors(weights, recipe, statistics));
+  if (!moments.empty())
+    quantizer->feedback = ErrorFeedback::make(moments, recipe.k, threads);
   return quantizer;
 }
 
@@ -55,19 +108,43 @@ bool GridQuantizer::quantize(std::span<const float> values, GridCodes &codes,
   return true;
 }
 
-void GridQuantizer::writeGroup(const GridCodes &codes, int64_t begin,
-                               int64_t inputs, uint8_t *out) const {
-  std::memcpy(out, codes.scales.data() + begin / grid.group * kOutputs,
-              QuantizedPanel::kScaleBytes);
-  uint8_t *data = out + QuantizedPanel::kScaleBytes;
-  int64_t stored = format.panel(inputs).storedInputs(inputs);
-  for (int64_t i = 0; i < stored; ++i)
-    for (int64_t o = 0; o < kOutputs; ++o) {
-      int q = i < inputs ? codes.q[size_t((begin + i) * kOutputs + o)] : 0;
-      uint8_t &to = data[i / 8 * 4 * kOutputs + o * 4 + i % 4];
-      int bits = q + format.bias();
-      to = uint8_t(i % 8 < 4 ? bits : to | bits << 4);
+void GridQuantizer::copyBlock(const GridCodes &codes, int64_t begin,
+                              int64_t inputs, PanelCodes &to) const {
+  size_t block = size_t(begin / Grid::kBlock * kOutputs);
+  size_t first = size_t(begin / grid.group);
+  for (size_t o = 0; o < size_t(kOutputs); ++o) {
+    for (int64_t i = 0; i < inputs; ++i)
+      to.q[o][i] = codes.q[size_t((begin + i) * kOutputs) + o];
+    for (size_t g = 0; g < size_t(grid.groups(inputs)); ++g) {
+      size_t at = (first + g) * size_t(kOutputs) + o;
+      GroupCodes &group = to.groups[o][g];
+      if (grid.scaleBits == 0)
+        group = {codes.scales[at], codes.minima[at], 1, 1};
+      else
+        group = {widenHalf(codes.scaleFactors[block + o]),
+                 widenHalf(codes.minimumFactors[block + o]),
+                 codes.scaleCodes[at], codes.minimumCodes[at]};
     }
+  }
+}
+
+double
+GridQuantizer::relativeError(std::span<const std::vector<float>> panels) const {
+  double errors = 0, norms = 0;
+  for (const std::vector<float> &values : panels) {
+    GridCodes codes;
+    searchGrid(grid, values, importance, codes);
+    for (size_t i = 0; i < values.size(); ++i) {
+      size_t input = i / size_t(kOutputs);
+      double weight = importance.empty() ? 1 : double(importance[input]);
+      double value = values[i];
+      double off =
+          value - codes.valueAt(grid, int64_t(input), int64_t(i) % kOutputs);
+      errors += weight * off * off;
+      norms += weight * value * value;
+    }
+  }
+  return norms > 0 ? errors / norms : 0;
 }
 
 } // namespace mtp

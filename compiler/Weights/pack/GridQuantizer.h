@@ -5,6 +5,7 @@
 
 #include "compiler/Quantize/ErrorFeedback.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/PanelCodes.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 
 namespace mtp {
@@ -12,17 +13,24 @@ namespace mtp {
 /// Returns the grid of a format whose scales can be searched.
 std::optional<Grid> gridOf(const WeightFormat &format);
 
-/// Quantises the panels of one weight by statistics of its inputs: the energies
-/// of the inputs weigh the errors of the search for scales, and errors are
-/// compensated. Any number of threads may use it.
+/// Quantises the panels of one weight by a search for scales. Statistics of the
+/// inputs weigh the errors of the search, and errors are compensated. Without
+/// statistics, the weights of the inputs' norm weigh the errors. Any number of
+/// threads may use it.
 class GridQuantizer {
 public:
   /// Prepares for the weight of a recipe. Returns nothing if its format has no
-  /// grid, or if its inputs have no statistics. `threads` factor the
-  /// statistics; the result does not depend on them.
+  /// grid, or if quantizeGroup() has the format and the inputs have no
+  /// statistics. `statistics` may be null. `threads` factor the statistics; the
+  /// result does not depend on them.
   static Result<std::optional<GridQuantizer>>
-  make(const WeightRecipe &recipe, const ActivationStatistics &statistics,
-       unsigned threads);
+  make(const WeightSet &weights, const WeightRecipe &recipe,
+       const ActivationStatistics *statistics, unsigned threads);
+
+  /// Prepares for relativeError() only. Precondition: the format has a grid.
+  static Result<GridQuantizer>
+  forErrors(const WeightSet &weights, const WeightRecipe &recipe,
+            const ActivationStatistics *statistics);
 
   /// Quantises a panel with 32 values per input and adds to `error`. Returns
   /// false, with unspecified output, if a value is not finite or has a
@@ -30,18 +38,20 @@ public:
   bool quantize(std::span<const float> values, GridCodes &codes,
                 QuantizationError &error) const;
 
-  /// Writes the group of a panel that begins at input `begin`, in the form of
-  /// quantizeGroup().
-  void writeGroup(const GridCodes &codes, int64_t begin, int64_t inputs,
-                  uint8_t *out) const;
+  /// Copies the block that begins at input `begin` to the begin of `to`.
+  void copyBlock(const GridCodes &codes, int64_t begin, int64_t inputs,
+                 PanelCodes &to) const;
+
+  /// Returns the squared error of the outputs of some panels, relative to the
+  /// outputs, for independent inputs and without compensation. The values are
+  /// finite.
+  double relativeError(std::span<const std::vector<float>> panels) const;
 
 private:
-  GridQuantizer(const WeightFormat &format, const Grid &grid)
-      : format(format), grid(grid) {}
+  explicit GridQuantizer(const Grid &grid) : grid(grid) {}
 
-  WeightFormat format;
   Grid grid;
-  /// Energy of each input.
+  /// Energy of each input; empty if unknown.
   std::vector<float> importance;
   std::optional<ErrorFeedback> feedback;
 };

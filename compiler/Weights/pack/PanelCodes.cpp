@@ -208,4 +208,20 @@ bool writeBlock(const WeightFormat &format, const PanelCodes &codes,
   return BlockWriter(format, codes, first, inputs, out).write();
 }
 
+void orderGroup(const IntegerFragments &order, const uint8_t *from,
+                int64_t inputs, uint8_t *out) {
+  int64_t words = inputs * order.bits / 32;
+  for (int64_t output = 0; output < kOutputs; ++output)
+    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
+                4);
+  from += QuantizedPanel::kScaleBytes;
+  for (int64_t i = 0; i < words * kOutputs; ++i) {
+    uint32_t word;
+    std::memcpy(&word, from + 4 * i, 4);
+    word ^= order.signBits();
+    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
+                4);
+  }
+}
+
 } // namespace mtp

@@ -33,6 +33,11 @@ WeightElements integersOfBits(int64_t bits, int64_t group);
 bool writeBlock(const WeightFormat &format, const PanelCodes &codes,
                 int64_t first, int64_t inputs, uint8_t *out);
 
+/// Reorders a block of one group of `inputs` from its order in a panel to the
+/// order of fragments.
+void orderGroup(const IntegerFragments &order, const uint8_t *from,
+                int64_t inputs, uint8_t *out);
+
 } // namespace mtp
 
 #endif // MTP_COMPILER_WEIGHTS_PACK_PANELCODES_H

@@ -152,6 +152,9 @@ public:
   /// Quantises panels with `quantizer`.
   void quantizeWith(const GridQuantizer &quantizer) { grids = &quantizer; }
 
+  /// Returns the values of a panel, 32 for each input.
+  std::vector<float> readPanel(int64_t number) const;
+
   /// Returns the number of bytes of the smallest unit: a panel, 32 rows of a
   /// quantised table, or a run of a raw weight.
   int64_t unitBytes() const {
@@ -188,8 +191,6 @@ private:
   template <typename TakeT>
   void forRows(int64_t number, TakeT take) const;
   void searchPanel(int64_t number, uint8_t *out, PieceResult &result) const;
-  /// Returns the values of a panel, 32 for each input.
-  std::vector<float> readPanel(int64_t number) const;
   void readTile(int64_t number, int64_t col, int64_t cols, float *tile,
                 int64_t pitch) const;
   /// Calls `take` for each group of a panel's inputs, in order, with the values
@@ -266,25 +267,6 @@ void Packer::forRows(int64_t number, TakeT take) const {
     base += rows;
     if (isGated)
       break;
-  }
-}
-
-/// Reorders a group of `inputs` from its order in a panel to the order of
-/// fragments.
-void orderGroup(const IntegerFragments &order, const uint8_t *from,
-                int64_t inputs, uint8_t *out) {
-  constexpr int64_t kOutputs = QuantizedPanel::kOutputs;
-  int64_t words = inputs * order.bits / 32;
-  for (int64_t output = 0; output < kOutputs; ++output)
-    std::memcpy(out + IntegerFragments::scaleByte(output), from + 4 * output,
-                4);
-  from += QuantizedPanel::kScaleBytes;
-  for (int64_t i = 0; i < words * kOutputs; ++i) {
-    uint32_t word;
-    std::memcpy(&word, from + 4 * i, 4);
-    word ^= order.signBits();
-    std::memcpy(out + order.wordByte(i % kOutputs, i / kOutputs, inputs), &word,
-                4);
   }
 }
 
@@ -397,9 +379,12 @@ void Packer::searchPanel(int64_t number, uint8_t *out,
     result.isFinite = false;
     return;
   }
-  for (int64_t begin = 0; begin < recipe.k; begin += panel.group) {
-    int64_t inputs = std::min(panel.group, recipe.k - begin);
-    grids->writeGroup(codes, begin, inputs, recipe.fragments ? ordered : out);
+  auto block = std::make_unique<PanelCodes>();
+  for (int64_t begin = 0; begin < recipe.k; begin += panel.blockInputs()) {
+    int64_t inputs = std::min(panel.blockInputs(), recipe.k - begin);
+    grids->copyBlock(codes, begin, inputs, *block);
+    result.isExact &= writeBlock(recipe.format, *block, 0, inputs,
+                                 recipe.fragments ? ordered : out);
     if (recipe.fragments)
       orderGroup(order, ordered, inputs, out);
     out += panel.blockBytes(inputs);
@@ -449,7 +434,8 @@ struct Window {
 /// Fails if weights must be rounded to a format that the quantiser does not
 /// have.
 Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
-  if (recipe.format.isPlain() || packer.keepsCodes())
+  bool isSearched = gridOf(recipe.format) && recipe.layout != WeightLayout::Raw;
+  if (recipe.format.isPlain() || packer.keepsCodes() || isSearched)
     return okStatus();
   return invalidArgument("weight \"" + recipe.name +
                          "\": expected tensors that the format " +
@@ -457,12 +443,14 @@ Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
                          " with its scales represents exactly");
 }
 
-/// Returns the quantiser of a weight with statistics, if there are any.
-Result<std::optional<GridQuantizer>> quantizerOf(const WeightRecipe &recipe,
+/// Returns the quantiser of a weight whose panels are searched.
+Result<std::optional<GridQuantizer>> quantizerOf(const WeightSet &weights,
+                                                 const WeightRecipe &recipe,
+                                                 const Packer &packer,
                                                  const PackOptions &options) {
-  if (!options.statistics || recipe.layout == WeightLayout::Raw)
+  if (recipe.layout == WeightLayout::Raw || packer.keepsCodes())
     return std::optional<GridQuantizer>();
-  return GridQuantizer::make(recipe, *options.statistics,
+  return GridQuantizer::make(weights, recipe, options.statistics,
                              std::max(options.threads, 1u));
 }
 
@@ -536,6 +524,19 @@ Result<StoredTypes> storedTypesOf(const WeightSet &weights,
   return stored;
 }
 
+Result<std::vector<std::vector<float>>> samplePanels(const WeightSet &weights,
+                                                     const WeightRecipe &recipe,
+                                                     int64_t count) {
+  MTP_ASSIGN_OR_RETURN(Stack stack, resolveStack(weights, recipe));
+  Packer packer(recipe, stack);
+  int64_t total = panelCount(recipe) * recipe.count;
+  count = std::min(count, total);
+  std::vector<std::vector<float>> panels;
+  for (int64_t i = 0; i < count; ++i)
+    panels.push_back(packer.readPanel(i * total / count));
+  return panels;
+}
+
 Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   const WeightSink &sink, const PackOptions &options,
                   QuantizationError *error) {
@@ -543,7 +544,7 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
   Packer packer(recipe, stack);
   MTP_RETURN_IF_ERROR(checkQuantizer(recipe, packer));
   MTP_ASSIGN_OR_RETURN(std::optional<GridQuantizer> quantizer,
-                       quantizerOf(recipe, options));
+                       quantizerOf(weights, recipe, packer, options));
   if (quantizer)
     packer.quantizeWith(*quantizer);
   int64_t total = packedBytes(recipe), unit = packer.unitBytes();

@@ -39,6 +39,13 @@ Status packWeight(const WeightSet &weights, const WeightRecipe &recipe,
                   const WeightSink &sink, const PackOptions &options = {},
                   QuantizationError *error = nullptr);
 
+/// Returns up to `count` panels of a weight at equal distances, before they are
+/// quantised. A panel has 32 values for each input. The recipe's layout has
+/// panels of 32 outputs.
+Result<std::vector<std::vector<float>>> samplePanels(const WeightSet &weights,
+                                                     const WeightRecipe &recipe,
+                                                     int64_t count);
+
 /// Runs only the checks of packWeight().
 Status checkSources(const WeightSet &weights, const WeightRecipe &recipe);
 

@@ -73,6 +73,11 @@ struct WeightRecipe {
   int64_t panelWidth = QuantizedPanel::kOutputs;
   /// True if panels are in the order of tensor cores (FragmentOrder.h).
   bool fragments = false;
+  /// Key of the RMS norm of the inputs, and the number that is added to its
+  /// weights. Without statistics, a quantiser uses the squared weights as the
+  /// energies of the inputs. Empty: unknown.
+  std::string norm;
+  int64_t normOffset = 0;
 
   /// Equal recipes give equal bytes.
   bool operator==(const WeightRecipe &) const = default;
