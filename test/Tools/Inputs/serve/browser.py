@@ -72,11 +72,12 @@ class Browser:
         return self.call("POST", "/goog/cdp/execute", cmd=name, params=parameters)
 
     def show_as(self, width, scheme, height=800):
-        """Emulates the width of a page in CSS pixels, and light or dark."""
+        """Emulates the width of a page in CSS pixels, and light or dark, without transitions."""
         self.command("Emulation.setDeviceMetricsOverride", width=width, height=height,
                      deviceScaleFactor=1, mobile=False)
         self.command("Emulation.setEmulatedMedia",
-                     features=[{"name": "prefers-color-scheme", "value": scheme}])
+                     features=[{"name": "prefers-color-scheme", "value": scheme},
+                               {"name": "prefers-reduced-motion", "value": "reduce"}])
 
     def picture(self, name):
         if self.pictures:

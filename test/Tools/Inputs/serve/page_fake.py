@@ -1,6 +1,6 @@
 """page_fake.py PAGE [PICTURES]: tests the page of a file in a headless Chromium, with answers
 that a model would seldom give. PICTURES is a folder for screenshots."""
-import json, os, sys, threading, time
+import os, sys, threading
 
 from browser import ENTER, ESCAPE, TAB, UP, Browser
 from page_server import Answer, PageServer, Refusal
@@ -190,7 +190,6 @@ def check_looks(page):
         check(browser.run(expanded), "true", f"the list {name} is open")
         check(browser.run(f"return document.getElementById('{name}')"
                           ".contains(document.activeElement)"), True, "the focus is in it")
-        time.sleep(0.3)  # The transition.
         check(browser.run(LOOKS), [], f"the list {name}")
         browser.picture(f"400-{name}")
         browser.keys(f"#close-{name}", ESCAPE)
