@@ -27,7 +27,8 @@ struct FuseProjectionsPass
   void runOnOperation() override;
 
 private:
-  void fuseSwiglu(SwigluOp swiglu);
+  template <typename GluOp>
+  void fuseGates(ActivationKind activation);
   void mergeSiblings(ArrayRef<LinearOp> siblings);
   void fuseSum(AddOp add);
 };
@@ -62,25 +63,33 @@ static SmallVector<OpT> collect(ModuleOp module) {
 // Gated pairs
 //===----------------------------------------------------------------------===//
 
-/// Fuses swiglu(x G^T, x U^T) if the two projections have no other readers.
-void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
-  auto gate = swiglu.getGate().getDefiningOp<LinearOp>();
-  auto up = swiglu.getUp().getDefiningOp<LinearOp>();
+/// Fuses op(x G^T, x U^T) if the two projections have no other readers. Returns
+/// whether it did.
+template <typename GluOp>
+static bool fuseGate(GluOp op, ActivationKind activation) {
+  auto gate = op.getGate().template getDefiningOp<LinearOp>();
+  auto up = op.getUp().template getDefiningOp<LinearOp>();
   if (!gate || !up || gate == up || !gate->hasOneUse() || !up->hasOneUse() ||
       gate.getX() != up.getX() || gate.getBias() || up.getBias() ||
       gate.getWeight().getType() != up.getWeight().getType()) {
-    return;
+    return false;
   }
-  OpBuilder builder(swiglu);
+  OpBuilder builder(op);
   auto fused = FusedLinearOp::create(
-      builder, swiglu.getLoc(), swiglu.getType(), gate.getX(),
+      builder, op.getLoc(), op.getType(), gate.getX(),
       ValueRange{gate.getWeight(), up.getWeight()}, /*biases=*/ValueRange(),
-      join(gate.getRoleAttr(), up.getRoleAttr()), ActivationKind::Swiglu);
-  swiglu.replaceAllUsesWith(fused.getResult());
-  swiglu.erase();
+      join(gate.getRoleAttr(), up.getRoleAttr()), activation);
+  op.replaceAllUsesWith(fused.getResult());
+  op.erase();
   gate.erase();
   up.erase();
-  ++numSwiglu;
+  return true;
+}
+
+template <typename GluOp>
+void FuseProjectionsPass::fuseGates(ActivationKind activation) {
+  for (GluOp op : collect<GluOp>(getOperation()))
+    numGates += fuseGate(op, activation);
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,8 +259,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
 
 void FuseProjectionsPass::runOnOperation() {
   ModuleOp module = getOperation();
-  for (SwigluOp swiglu : collect<SwigluOp>(module))
-    fuseSwiglu(swiglu);
+  fuseGates<SwigluOp>(ActivationKind::Swiglu);
+  fuseGates<GegluTanhOp>(ActivationKind::GegluTanh);
   for (ArrayRef<LinearOp> siblings : groupSiblings(module))
     mergeSiblings(siblings);
   for (AddOp add : collect<AddOp>(module))

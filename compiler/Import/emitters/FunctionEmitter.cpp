@@ -130,7 +130,7 @@ mlir::Value FunctionEmitter::embed(mlir::Value tokens, const std::string &key) {
   mlir::Value table = weight(key.empty() ? "/" + context.keys.embedding : key,
                              {config().vocab, config().hidden});
   return mlir::mtp::EmbedOp::create(builder(), name("e"), context.hidden(),
-                                    tokens, table);
+                                    tokens, table, /*scale=*/nullptr);
 }
 
 mlir::Value FunctionEmitter::linear(mlir::Value x, llvm::StringRef key,

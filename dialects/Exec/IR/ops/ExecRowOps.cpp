@@ -40,7 +40,8 @@ KernelAttrInterface EmbedOp::makeKernel() {
   return EmbedKernelAttr::get(getContext(),
                               {.width = columnsOf(getY()),
                                .vocab = shapeOf(getTable()).front(),
-                               .format = getFormat()});
+                               .format = getFormat(),
+                               .scale = getScaleAttr()});
 }
 
 bool EmbedOp::readsAnyRow(size_t index) {
@@ -123,6 +124,10 @@ KernelAttrInterface AddOp::makeKernel() {
 
 KernelAttrInterface SwigluOp::makeKernel() {
   return makePair<SwigluKernelAttr>(*this);
+}
+
+KernelAttrInterface GegluTanhOp::makeKernel() {
+  return makePair<GegluTanhKernelAttr>(*this);
 }
 
 KernelAttrInterface SiluOp::makeKernel() {
