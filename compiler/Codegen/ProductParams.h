@@ -28,6 +28,8 @@ struct ProductParams {
   bool bias = false;
   /// True if the outputs are gates followed by ups.
   bool gated = false;
+  /// The function that is applied to gates.
+  mlir::mtp::ActivationKind activation = mlir::mtp::ActivationKind::Swiglu;
   /// Elements from one row of x to the next.
   int64_t xStride;
 
@@ -44,8 +46,10 @@ struct ProductParams {
     }
     if constexpr (requires { kernel.getPrepared(); })
       prepared = kernel.getPrepared();
-    if constexpr (requires { kernel.isGated(); })
+    if constexpr (requires { kernel.isGated(); }) {
       gated = kernel.isGated();
+      activation = kernel.getActivation();
+    }
     if constexpr (requires { kernel.getXStride(); })
       xStride = strideOr(kernel.getXStride(), k);
   }

@@ -86,6 +86,11 @@ constexpr GgufName kEagle3Names[] = {{"attn_norm_2", "hidden_norm"}};
 constexpr GgufName kErnieNames[] = {
     {"exp_probs_b.bias", "mlp.moe_statics.e_score_correction_bias"}};
 
+constexpr GgufName kGemmaNames[] = {
+    {"ffn_norm", "pre_feedforward_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+};
+
 constexpr GgufName kHy3Names[] = {
     {"ffn_gate_inp", "mlp.router.gate"},
     {"exp_probs_b", "mlp.expert_bias"},
@@ -133,6 +138,7 @@ constexpr GgufFamily kFamilies[] = {
     {"dots1", "dots1"},
     {"ernie4_5", "ernie4_5"},
     {"ernie4_5-moe", "ernie4_5_moe", false, kErnieNames},
+    {"gemma3", "gemma3_text", false, kGemmaNames},
     {"glm4moe", "glm4_moe"},
     {"hy_v3", "hy_v3", false, kHy3Names},
     {"llama", "llama", /*pairsRows=*/true},

@@ -79,9 +79,12 @@ Value LinearRewriter::write() {
                      rows, matrix)
           .getY();
   Type type = linear.getY().getType();
-  if (linear.isGated())
-    return SwigluOp::create(builder, loc, type, columns(y, 0, n / 2),
-                            columns(y, n / 2, n));
+  if (linear.isGated()) {
+    Value gate = columns(y, 0, n / 2), up = columns(y, n / 2, n);
+    if (linear.getActivation() == mlir::mtp::ActivationKind::GegluTanh)
+      return GegluTanhOp::create(builder, loc, type, gate, up);
+    return SwigluOp::create(builder, loc, type, gate, up);
+  }
   if (linear.getBias())
     y = AddBiasOp::create(builder, loc, type, y, linear.getBias());
   if (linear.getResidual())

@@ -23,7 +23,7 @@ static Value callLinear(Operation *op, const Projection &projection,
                         LoweringContext &context) {
   Location loc = op->getLoc();
   Value x = context.lookup(projection.x);
-  bool isGated = projection.activation == ActivationKind::Swiglu;
+  bool isGated = projection.activation != ActivationKind::None;
   Packing packing{context.panels(),
                   context.formatOf(projection.weights.front()),
                   exec::columnsOf(x),

@@ -23,10 +23,13 @@ static LogicalResult lowerEmbed(EmbedOp op, LoweringContext &context) {
   Location loc = op.getLoc();
   exec::FormatAttr format = context.formatOf(op.getTable());
   Value table = context.packedRaw(op.getTable(), format, loc);
+  FloatAttr scale;
+  if (std::optional<APFloat> value = op.getScale())
+    scale = FloatAttr::get(Float32Type::get(op.getContext()), toSingle(*value));
   context.map(op.getResult(),
               context.call<exec::EmbedOp>(loc, op.getType(), table,
                                           context.lookup(op.getTokens()),
-                                          format, IntegerAttr()));
+                                          format, IntegerAttr(), scale));
   return success();
 }
 
@@ -140,6 +143,7 @@ void mlir::mtp::addRowLowerings(Lowerings &lowerings) {
   lowerings.add(lowerConcat);
   lowerings.add(lowerPair<AddOp, exec::AddOp>);
   lowerings.add(lowerPair<SwigluOp, exec::SwigluOp>);
+  lowerings.add(lowerPair<GegluTanhOp, exec::GegluTanhOp>);
   lowerings.add(lowerSilu);
   lowerings.add(lowerSigmoid);
   lowerings.add(lowerPair<SigmoidGateOp, exec::SigmoidGateOp>);

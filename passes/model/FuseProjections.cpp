@@ -33,7 +33,10 @@ private:
   bool haveEqualFormats(Value a, Value b);
   bool canMerge(LinearOp linear, LinearOp first);
   SmallVector<SmallVector<LinearOp>> groupSiblings(ModuleOp module);
-  void fuseSwiglu(SwigluOp swiglu);
+  template <typename GluOp>
+  bool fuseGate(GluOp op, ActivationKind activation);
+  template <typename GluOp>
+  void fuseGates(ActivationKind activation);
   void mergeSiblings(ArrayRef<LinearOp> siblings);
   void fuseSum(AddOp add);
 
@@ -78,26 +81,34 @@ static SmallVector<OpT> collect(ModuleOp module) {
 // Gated pairs
 //===----------------------------------------------------------------------===//
 
-/// Fuses swiglu(x G^T, x U^T) if the two projections have no other readers.
-void FuseProjectionsPass::fuseSwiglu(SwigluOp swiglu) {
-  auto gate = swiglu.getGate().getDefiningOp<LinearOp>();
-  auto up = swiglu.getUp().getDefiningOp<LinearOp>();
+/// Fuses op(x G^T, x U^T) if the two projections have no other readers. Returns
+/// whether it did.
+template <typename GluOp>
+bool FuseProjectionsPass::fuseGate(GluOp op, ActivationKind activation) {
+  auto gate = op.getGate().template getDefiningOp<LinearOp>();
+  auto up = op.getUp().template getDefiningOp<LinearOp>();
   if (!gate || !up || gate == up || !gate->hasOneUse() || !up->hasOneUse() ||
       gate.getX() != up.getX() || gate.getBias() || up.getBias() ||
       gate.getWeight().getType() != up.getWeight().getType() ||
       !haveEqualFormats(gate.getWeight(), up.getWeight())) {
-    return;
+    return false;
   }
-  OpBuilder builder(swiglu);
+  OpBuilder builder(op);
   auto fused = FusedLinearOp::create(
-      builder, swiglu.getLoc(), swiglu.getType(), gate.getX(),
+      builder, op.getLoc(), op.getType(), gate.getX(),
       ValueRange{gate.getWeight(), up.getWeight()}, /*biases=*/ValueRange(),
-      join(gate.getRoleAttr(), up.getRoleAttr()), ActivationKind::Swiglu);
-  swiglu.replaceAllUsesWith(fused.getResult());
-  swiglu.erase();
+      join(gate.getRoleAttr(), up.getRoleAttr()), activation);
+  op.replaceAllUsesWith(fused.getResult());
+  op.erase();
   gate.erase();
   up.erase();
-  ++numSwiglu;
+  return true;
+}
+
+template <typename GluOp>
+void FuseProjectionsPass::fuseGates(ActivationKind activation) {
+  for (GluOp op : collect<GluOp>(getOperation()))
+    numGates += fuseGate(op, activation);
 }
 
 //===----------------------------------------------------------------------===//
@@ -269,8 +280,8 @@ void FuseProjectionsPass::fuseSum(AddOp add) {
 
 void FuseProjectionsPass::runOnOperation() {
   ModuleOp module = getOperation();
-  for (SwigluOp swiglu : collect<SwigluOp>(module))
-    fuseSwiglu(swiglu);
+  fuseGates<SwigluOp>(ActivationKind::Swiglu);
+  fuseGates<GegluTanhOp>(ActivationKind::GegluTanh);
   for (ArrayRef<LinearOp> siblings : groupSiblings(module))
     mergeSiblings(siblings);
   for (AddOp add : collect<AddOp>(module))

@@ -51,7 +51,7 @@ static int64_t inferWidth(Operation *op) {
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case<AddOp, ConcatRowsOp, MaskTokensOp, LogSoftmaxOp, MaskFirstOp,
             ProbabilitiesOp, ReshapeOp, RmsNormOp, RopeOp, SiluOp, SwigluOp,
-            GatherRowsOp, UnpackOp>(
+            GegluTanhOp, GatherRowsOp, UnpackOp>(
           [](Operation *op) { return widthOf(op->getOperand(0)); })
       .Case([](ConcatOp op) { return sumOfWidths(op.getInputs()); })
       .Case([](SliceOp op) -> int64_t { return op.getEnd() - op.getBegin(); })

@@ -119,7 +119,7 @@ def FuseProjectionsPass : Pass<"mtp-fuse-projections", "mlir::ModuleOp"> {
     - Every remaining `mtp.linear` becomes `mtp.fused_linear`.
   }];
   let statistics = [
-    Statistic<"numSwiglu", "swiglu-fused", "gated pairs fused">,
+    Statistic<"numGates", "gates-fused", "gated pairs fused">,
     Statistic<"numMerged", "projections-merged",
               "projections merged with a sibling">,
     Statistic<"numResiduals", "residuals-fused", "sums fused">

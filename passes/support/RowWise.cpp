@@ -7,9 +7,9 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 bool mlir::mtp::isRowWise(Operation *op) {
-  return isa<LinearOp, FusedLinearOp, RmsNormOp, AddOp, SwigluOp, SiluOp,
-             SliceOp, ConcatOp, SigmoidOp, SigmoidGateOp, L2NormOp, DecayOp,
-             LogSoftmaxOp>(op);
+  return isa<LinearOp, FusedLinearOp, RmsNormOp, AddOp, SwigluOp, GegluTanhOp,
+             SiluOp, SliceOp, ConcatOp, SigmoidOp, SigmoidGateOp, L2NormOp,
+             DecayOp, LogSoftmaxOp>(op);
 }
 
 bool mlir::mtp::isMadeByRows(Value rows,

@@ -111,7 +111,7 @@ static Parts partsOfJoined(Operation *op) {
       .Case([](AddOp op) {
         return Parts{{"one operand", op.getLhs()}, {"the other", op.getRhs()}};
       })
-      .Case([](SwigluOp op) {
+      .Case<SwigluOp, GegluTanhOp>([](auto op) {
         return Parts{{"the gate", op.getGate()}, {"what it gates", op.getUp()}};
       })
       .Case([](SigmoidGateOp op) {

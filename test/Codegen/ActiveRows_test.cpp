@@ -128,6 +128,7 @@ const Case cases[] = {
     {"moe_combine", "width = 2100, top_k = 2, residual = true", {7}},
     {"add", "width = 1500", {7}},
     {"swiglu", "width = 21", {7}},
+    {"geglu_tanh", "width = 21", {7}},
     {"concat", "a_width = 5, b_width = 9", {7}},
     {"gather_rows", "width = 5", {7, 40}, {1}},
     {"argmax", "width = 37", {7}},

@@ -60,6 +60,7 @@ const std::string ofLatents =
 /// At least one case of each kind. Each optional buffer occurs in some case.
 const Case cases[] = {
     {"embed", "width = 21, vocab = 5, format = <bf16>", {3}},
+    {"embed", "width = 21, vocab = 5, format = <bf16>, scale = 2.5 : f32", {3}},
     {"embed", "width = 70, vocab = 5, format = <int8, group = 64>", {3}},
     {"embed", "width = 70, vocab = 5, format = <int4, group = 32>", {3}},
     {"embed",
@@ -79,6 +80,7 @@ const Case cases[] = {
      "bias = true, residual = true, x_stride = 23, y_stride = 40",
      {9}},
     {"linear", "k = 33, n = 74, format = <f32>, activation = swiglu", {2}},
+    {"linear", "k = 33, n = 74, format = <f32>, activation = geglu_tanh", {2}},
     {"linear", "k = 70, n = 33, format = <int8, group = 64>", {17}},
     {"linear", "k = 70, n = 33, format = <int4, group = 32>", {5}},
     {"linear",
@@ -190,6 +192,7 @@ const Case cases[] = {
      {3}},
     {"add", "width = 5, a_stride = 7, b_stride = 6, y_stride = 9", {3}},
     {"swiglu", "width = 21", {3}},
+    {"geglu_tanh", "width = 21", {3}},
     {"silu", "width = 21, x_stride = 23, y_stride = 25", {3}},
     {"concat", "a_width = 5, b_width = 9, a_stride = 6, y_stride = 20", {3}},
     {"copy_cols",

@@ -91,6 +91,10 @@ static const Product products[] = {
     {"linear", "k = 7168, n = 256, format = <f32>, norm = true, "
                "eps = 1.0e-6 : f32"},
     {"linear", "k = 75, n = 74, format = <f32>, activation = swiglu"},
+    {"linear", "k = 75, n = 74, format = <f32>, activation = geglu_tanh"},
+    {"linear", "k = 640, n = 4096, format = <bf16>, norm = true, "
+               "fragments = true, eps = 1.0e-6 : f32, offset = 1, "
+               "activation = geglu_tanh"},
     {"linear_argmax", "k = 4096, n = 128256, format = <bf16>, norm = true, "
                       "eps = 1.0e-5 : f32, logits = true, slots = 8"},
     {"linear_argmax", "k = 4096, n = 128256, format = <int4, group = 64>"},

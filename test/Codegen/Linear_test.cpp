@@ -16,6 +16,7 @@ struct Case {
        gated = false;
   /// Weights in the order of tensor cores, for a GPU only.
   bool fragments = false;
+  bool gelu = false;
 
   bool runsOn(const TestTarget &target) const {
     return target.isGpu || !fragments;
@@ -104,6 +105,10 @@ static const Case cases[] = {
     {71, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
     {50, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
     {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true},
+    {40, 64, /*bf16=*/false, false, false, false, /*gated=*/true, false,
+     /*gelu=*/true},
+    {160, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true, false,
+     /*gelu=*/true},
     // Widths that fill tiles.
     {160, 90, /*bf16=*/true, /*norm=*/true, /*bias=*/true, /*residual=*/true},
     {64, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true},
@@ -117,7 +122,9 @@ static const Case cases[] = {
     {1120, 48, /*bf16=*/true, /*norm=*/true, false, false, false,
      /*fragments=*/true},
     {1120, 64, /*bf16=*/true, false, false, false, /*gated=*/true,
-     /*fragments=*/true}};
+     /*fragments=*/true},
+    {352, 88, /*bf16=*/true, /*norm=*/true, false, false, /*gated=*/true,
+     /*fragments=*/true, /*gelu=*/true}};
 
 /// Rows of two passes, with 64 or with 128 rows in a pass.
 static constexpr int manyRows = 140;

@@ -180,15 +180,23 @@ TEST_P(EmbedOf, CopiesRowsAndStaysInTheTable) {
     Kernel kernel(target, "embed",
                   std::string("width = 37, vocab = 11, format = ") +
                       (bf16 ? "<bf16>" : "<f32>"));
-    Guarded<float> wide(table), out(5 * width);
+    Kernel scaling(target, "embed",
+                   std::string("width = 37, vocab = 11, scale = 25.25 : f32, "
+                               "format = ") +
+                       (bf16 ? "<bf16>" : "<f32>"));
+    Guarded<float> wide(table), out(5 * width), scaled(5 * width);
     Guarded<uint16_t> half(narrow);
     Guarded<int32_t> ids(tokens);
     void *from = bf16 ? static_cast<void *>(half.data()) : wide.data();
     kernel.run({from, ids.data(), out.data()}, {5}, Split::Random);
+    scaling.run({from, ids.data(), scaled.data()}, {5}, Split::Random);
     for (int r = 0; r < 5; ++r)
       for (int i = 0; i < width; ++i) {
         float value = table[std::clamp(tokens[r], 0, 10) * width + i];
-        EXPECT_EQ(out[r * width + i], bf16 ? toBF16(value) : value);
+        if (bf16)
+          value = toBF16(value);
+        EXPECT_EQ(out[r * width + i], value);
+        EXPECT_EQ(scaled[r * width + i], value * 25.25f);
       }
   });
 }
@@ -429,6 +437,56 @@ TEST(Swiglu, ExponentialIsAccurate) {
       worst = std::max(worst, ulps(y[i], silu(x[i])));
     EXPECT_LT(worst, 3.0);
     EXPECT_GT(worst, 0.0);
+  });
+}
+
+TEST(GegluTanh, IsAccurate) {
+  forTargets([](const TestTarget &target) {
+    const int width = 20011;
+    std::vector<float> x(width);
+    for (int i = 0; i < width; ++i)
+      x[i] = -8.0f + 16.0f * i / width;
+    Kernel kernel(target, "geglu_tanh", "width = 20011");
+    Guarded<float> gate(x), up(std::vector<float>(width, 1.0f)), y(width);
+    kernel.run({gate.data(), up.data(), y.data()}, {1});
+    for (int i = 0; i < width; ++i) {
+      double want = geluTanh(x[i]);
+      // The exponent of e is below 50 here, and is rounded to 24 bits.
+      EXPECT_NEAR(y[i], want, 1e-5 * std::fabs(want)) << x[i];
+      if (x[i] > 0)
+        EXPECT_LT(ulps(y[i], want), 4.0) << x[i];
+    }
+  });
+}
+
+TEST(GegluTanh, KeepsSpecialValues) {
+  forTargets([](const TestTarget &target) {
+    Kernel kernel(target, "geglu_tanh", "width = 6");
+    Guarded<float> gate({NAN, INFINITY, -200.0f, 0.0f, 200.0f, 3e30f});
+    Guarded<float> up(std::vector<float>(6, 2.0f)), y(6);
+    kernel.run({gate.data(), up.data(), y.data()}, {1});
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_EQ(y[1], INFINITY);
+    EXPECT_EQ(y[2], 0.0f);
+    EXPECT_EQ(y[3], 0.0f);
+    EXPECT_EQ(y[4], 400.0f);
+    EXPECT_EQ(y[5], 6e30f);
+  });
+}
+
+TEST(GegluTanh, GivesEqualBitsForAnyRows) {
+  forTargets([](const TestTarget &target) {
+    const int width = 1027;
+    Kernel kernel(target, "geglu_tanh", "width = 1027");
+    auto x = randomFloats(20 * width, 1, 6.0f), z = randomFloats(20 * width, 2);
+    auto run = [&](int first, int count, Split split) {
+      Guarded<float> gate(rowsOf(x, width, first, count));
+      Guarded<float> up(rowsOf(z, width, first, count));
+      Guarded<float> out(size_t(count) * width);
+      kernel.run({gate.data(), up.data(), out.data()}, {count}, split);
+      return out.values();
+    };
+    expectRowInvariant(20, width, run, 7);
   });
 }
 

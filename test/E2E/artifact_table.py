@@ -78,6 +78,9 @@ ROWS = [Artifact(*row) for row in (
     ("qwen2.f32", "qwen2.f32", WIDE, "", "lossless oracle"),
     ("qwen2.bf16", "qwen2.bf16", WIDE, "", "lossless oracle"),
     ("qwen3.f32", "qwen3.f32", WIDE, "", "lossless oracle"),
+    # Windows and thetas by layer, with a drafter without weights.
+    ("gemma3.f32", "gemma3.f32", WIDE + " --drafter=lookup -k=4", "", "lossless oracle"),
+    ("gemma3.bf16", "gemma3.bf16", SMALL + " --drafter=suffix -k=3", "", "lossless oracle"),
     ("qwen3.bf16", "qwen3.bf16", WIDE, "", "lossless oracle"),
     ("qwen3moe.f32", "qwen3moe.f32", WIDE, "", "lossless oracle"),
     ("qwen3moe.bf16", "qwen3moe.bf16", WIDE, "", "lossless oracle"),

@@ -443,7 +443,7 @@ INSTANTIATE_TEST_SUITE_P(
         "dflash-deepspec.block", "suffix", "lookup_eagle", "lookup_tree",
         "hybrid", "hybrid.int8", "hybrid.int4", "hybrid.trimmed",
         "dsv3-chain-mtp2.sure", "mimo-mtp1.sure", "eagle3.sure",
-        "draft-model.sure", "wish"),
+        "draft-model.sure", "wish", "gemma3.f32", "gemma3.bf16"),
     nameOf);
 
 // Types of the KV cache.

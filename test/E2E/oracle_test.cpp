@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
         "qwen35-mtp1.f32", "qwen35-mtp1.bf16", "qwen35moe-mtp1.f32", "bundled",
         "dsv3-mtp1.bf16v3", "dsv3-chain-mtp2.bf16v3", "mimo-mtp1.bf16v3",
         "glm4moe-mtp1.bf16v3", "llama-gqa.bf16v3", "qwen3moe.bf16v3",
-        "bundled.v3"),
+        "bundled.v3", "gemma3.f32", "gemma3.bf16"),
     [](const testing::TestParamInfo<const char *> &info) {
       return testName(info.param);
     });

@@ -168,10 +168,11 @@ TEST(Config, ReadsMiMoAndGlm) {
 TEST(Config, RefusesFamilies) {
   expectError(kLlama.with("model_type", "\"gpt2\""),
               "config key \"model_type\": expected one of deepseek_v3, dots1, "
-              "ernie4_5, ernie4_5_moe, glm4_moe, glm4_moe_lite, hy_v3, "
-              "kimi_k2, llama, mimo, minimax_m2, ministral3, mistral, qwen2, "
-              "qwen3, qwen3_moe, qwen3_next, qwen3_5_text, qwen3_5_moe_text, "
-              "seed_oss, youtu, kimi_k25, qwen3_5, qwen3_5_moe, got \"gpt2\"");
+              "ernie4_5, ernie4_5_moe, gemma3_text, glm4_moe, glm4_moe_lite, "
+              "hy_v3, kimi_k2, llama, mimo, minimax_m2, ministral3, mistral, "
+              "qwen2, qwen3, qwen3_moe, qwen3_next, qwen3_5_text, "
+              "qwen3_5_moe_text, seed_oss, youtu, gemma3, kimi_k25, qwen3_5, "
+              "qwen3_5_moe, got \"gpt2\"");
   expectError(kLlama.without("model_type"), "\"model_type\"");
   expectError(kDeepSeek.with("model_type", "\"deepseek_v32\""),
               "\"deepseek_v32\" is not supported: its attention selects "
@@ -193,13 +194,14 @@ TEST(Config, NamesTheNearestFamily) {
               "nearest is \"glm4_moe\"");
   expectError(named(kQwen3Moe, "mixtral"), "nearest is \"qwen3_moe\"");
   expectError(named(kLlama, "olmo"), "nearest is \"llama\"");
-  expectError(named(kLlama, "gemma2")
-                  .with("attn_logit_softcapping", "50.0")
-                  .with("final_logit_softcapping", "30.0"),
-              "nearest is \"llama\", which has no bounded attention scores "
-              "(\"attn_logit_softcapping\"), no bounded logits "
-              "(\"final_logit_softcapping\")");
-  expectError(named(kLlama, "gemma3").with("attn_logit_softcapping", "null"),
+  expectError(
+      named(kLlama, "gemma2")
+          .with("attn_logit_softcapping", "50.0")
+          .with("final_logit_softcapping", "30.0"),
+      "nearest is \"gemma3_text\", which has no bounded attention scores "
+      "(\"attn_logit_softcapping\"), no bounded logits "
+      "(\"final_logit_softcapping\")");
+  expectError(named(kLlama, "olmo2").with("attn_logit_softcapping", "null"),
               "nearest is \"llama\"");
   expectError(
       named(kLlama, "mistral3")

@@ -67,6 +67,11 @@ def swiglu(gate, up):
     return [g * sigmoid(g) * u for g, u in zip(gate, up)]
 
 
+def geglu_tanh(gate, up):
+    root = math.sqrt(2 / math.pi)
+    return [g / 2 * (1 + math.tanh(root * (g + 0.044715 * g**3))) * u for g, u in zip(gate, up)]
+
+
 def split(row, count):
     width = len(row) // count
     return [row[i * width:(i + 1) * width] for i in range(count)]
@@ -318,7 +323,8 @@ class Module:
 
 def evaluate(op, text, a):
     if op == "embed":
-        return [[a[1][t] for t in a[0]]]
+        scale = number(text, "scale", 1.0)
+        return [[[x * scale for x in a[1][t]] for t in a[0]]]
     if op == "mask_first":
         return [[[0.0] * len(a[0][0])] + a[0][1:]]
     if op == "linear":
@@ -326,8 +332,9 @@ def evaluate(op, text, a):
         return [[list(map(add, row, a[2])) for row in y] if len(a) > 2 else y]
     if op == "add":
         return [[list(map(add, x, y)) for x, y in zip(*a)]]
-    if op == "swiglu":
-        return [[swiglu(x, y) for x, y in zip(*a)]]
+    if op in ("swiglu", "geglu_tanh"):
+        apply = swiglu if op == "swiglu" else geglu_tanh
+        return [[apply(x, y) for x, y in zip(*a)]]
     if op == "concat":
         return [[join(parts) for parts in zip(*a)]]
     if op == "slice":

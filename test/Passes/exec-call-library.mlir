@@ -50,6 +50,9 @@ exec.program @prefill prefill k 0 n 1 to 40 {
   // CHECK: exec.swiglu %[[GATE]], %[[UP]]
   %z = exec.linear %x, %wu as <bf16> activation swiglu
     : (tensor<?x64xf32, #exec.count<n>>, memref<4x2x32x32xbf16>) -> tensor<?x64xf32, #exec.count<n>>
+  // CHECK: exec.geglu_tanh
+  %t2 = exec.linear %x, %wu as <bf16> activation geglu_tanh
+    : (tensor<?x64xf32, #exec.count<n>>, memref<4x2x32x32xbf16>) -> tensor<?x64xf32, #exec.count<n>>
   // Not rewritten: outputs that vectors do not divide, other elements, other
   // rows.
   // CHECK-COUNT-3: exec.linear

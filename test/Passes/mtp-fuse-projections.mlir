@@ -45,6 +45,15 @@ func.func @mlp(%x: tensor<?x8xf32>, %wg: tensor<16x8xf32>, %wu: tensor<16x8xf32>
   return %y : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: func.func @geglu
+func.func @geglu(%x: tensor<?x8xf32>, %wg: tensor<16x8xf32>, %wu: tensor<16x8xf32>) -> tensor<?x16xf32> {
+  // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}, %{{.*}}) activation geglu_tanh : {{.*}} -> tensor<?x16xf32>
+  %g = mtp.linear %x, %wg : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  %u = mtp.linear %x, %wu : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
+  %a = mtp.geglu_tanh %g, %u : tensor<?x16xf32>
+  return %a : tensor<?x16xf32>
+}
+
 // DeepSeek's experts: routed plus shared, then the residual. The router's
 // weight has another type and is not merged.
 // CHECK-LABEL: func.func @experts

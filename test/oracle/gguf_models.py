@@ -31,6 +31,8 @@ LEAVES = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"
           "mlp.router.gate": "ffn_gate_inp", "mlp.shared_mlp.gate_proj": "ffn_gate_shexp",
           "mlp.shared_mlp.up_proj": "ffn_up_shexp", "mlp.shared_mlp.down_proj": "ffn_down_shexp",
           "final_layernorm": "nextn.shared_head_norm", "block_sparse_moe.gate": "ffn_gate_inp",
+          # Gemma 3.
+          "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm",
           # Recurrent layers.
           "linear_attn.in_proj_qkv": "attn_qkv", "linear_attn.in_proj_z": "attn_gate", "linear_attn.in_proj_a": "ssm_alpha",
           "linear_attn.in_proj_b": "ssm_beta", "linear_attn.in_proj_ba": "ssm_ba", "linear_attn.in_proj_qkvz": "ssm_in", "linear_attn.conv1d": "ssm_conv1d",
@@ -46,9 +48,10 @@ ARCHITECTURES = {"llama": "llama", "mistral": "llama", "ministral3": "mistral3",
                  "glm4_moe": "glm4moe", "deepseek_v3": "deepseek2", "glm4_moe_lite": "deepseek2", "kimi_k2": "deepseek2",
                  "youtu": "deepseek2", "dots1": "dots1", "hy_v3": "hy_v3", "ernie4_5": "ernie4_5",
                  "ernie4_5_moe": "ernie4_5-moe", "minimax_m2": "minimax-m2", "seed_oss": "seed_oss",
-                 "qwen3_next": "qwen3next", "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe"}
-# Families that name the norm of the feed-forward part after attention.
-POST_NORM = {"glm4_moe", "seed_oss", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}
+                 "qwen3_next": "qwen3next", "qwen3_5_text": "qwen35", "qwen3_5_moe_text": "qwen35moe",
+                 "gemma3_text": "gemma3"}
+# Families that name the norm of the feed-forward part after attention, and one with a norm there.
+POST_NORM = {"gemma3_text", "glm4_moe", "seed_oss", "qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}
 HYBRIDS = {"qwen3_next", "qwen3_5_text", "qwen3_5_moe_text"}
 PAIRED = {"llama", "mistral", "ministral3"}
 LATENT = {"deepseek_v3", "glm4_moe_lite", "kimi_k2", "youtu"}
@@ -297,6 +300,10 @@ def config_keys(c, old=False):
             add("attention.temperature_scale", f32(rope["llama_4_scaling_beta"]))
     if kind in HYBRIDS:
         recurrent_keys(c, add, modules)
+    if kind == "gemma3_text":
+        add("attention.sliding_window", u32(c["sliding_window"]))
+        add("attention.sliding_window_pattern", u32(c["sliding_window_pattern"]))
+        add("rope.freq_base_swa", f32(c["rope_local_base_freq"]))
     if find("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"):
         expert_keys(c, add, find)
     keys["tokenizer.ggml.bos_token_id"] = u32(c["bos_token_id"])
@@ -390,6 +397,12 @@ def stack_experts(weights):
     return out
 
 
+def shift_norms(weights):
+    """Stores 1 + w for norms."""
+    return {n: (F32, v[1], array.array("f", [1 + x for x in floats(v)]).tobytes()) if n.endswith("norm.weight") else v
+            for n, v in weights.items()}
+
+
 def pair_heads(weights, c):
     """Interleaves the rotary halves of q and k, which llama.cpp rotates in pairs."""
     heads = {"q_proj": c["num_attention_heads"], "k_proj": c["num_key_value_heads"] or c["num_attention_heads"]}
@@ -414,6 +427,8 @@ def convert(folder, path, kind, files, part="all", fused=False, old=False):
         weights = pair_heads(weights, c)
     if c["model_type"] in HYBRIDS:
         weights = transform_recurrent(weights, c, old)
+    if c["model_type"] == "gemma3_text":
+        weights = shift_norms(weights)
     if c["model_type"] in LATENT and not old:
         weights = split_latent(weights, c)
     weights = {n if n.startswith("blk.") else gguf_name(n, c["model_type"]): v for n, v in stack_experts(weights).items()}

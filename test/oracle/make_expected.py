@@ -220,7 +220,7 @@ def main():
     torch.set_num_threads(1)
     from tokenizers import Tokenizer
     what = sys.argv[1:] or ["tiny", "bundled"]
-    names = [n for n in tiny.MODELS if n not in tiny.TREES] if "tiny" in what else [n for n in what if n in tiny.MODELS]
+    names = [n for n in tiny.MODELS if n not in tiny.TREES | tiny.GEMMAS] if "tiny" in what else [n for n in what if n in tiny.MODELS]
     if names:
         with tempfile.TemporaryDirectory() as t:
             for name in names:

@@ -20,8 +20,8 @@ nearest even; e_score_correction_bias stays in binary32.
 """
 import argparse, array, json, math, os, sys
 
-from tiny_models import (BIAS, CHAIN_HEAD, CHAIN_PROJ, CHAINED, DUPLICATES, HYBRIDS, KEYS, MODELS,
-                         SEEDS, SHARDED, STORED_HEADS, TREES)
+from tiny_models import (BIAS, CHAIN_HEAD, CHAIN_PROJ, CHAINED, DUPLICATES, GEMMAS, HYBRIDS, KEYS,
+                         MODELS, SEEDS, SHARDED, STORED_HEADS, TREES)
 
 MASK = (1 << 64) - 1
 
@@ -72,6 +72,8 @@ def kind(name, shape, tied=False, centred=False):
     std = 1 / math.sqrt(shape[-1])
     if "embed_tokens" in name:
         std = 0.3 if tied else 1.0
+        if tied and centred:   # Gemma 3 multiplies embeddings by the root of the width
+            std = 0.07
     elif "lm_head" in name or "shared_head.head" in name:
         std *= 2.5
     elif "in_proj_ba" in name or name.endswith(("in_proj_a.weight", "in_proj_b.weight")):
@@ -129,7 +131,7 @@ def tensors(name, c):
         if mt == "minimax_m2":
             w(p + "q_norm.weight", nh * d)
             w(p + "k_norm.weight", kvh * d)
-        elif mt in ("qwen3", "qwen3_moe", "dots1", "hy_v3") or c.get("use_qk_norm"):
+        elif mt in ("qwen3", "qwen3_moe", "dots1", "hy_v3", "gemma3_text") or c.get("use_qk_norm"):
             w(p + "q_norm.weight", d)
             w(p + "k_norm.weight", d)
 
@@ -207,6 +209,9 @@ def tensors(name, c):
         w(p + "input_layernorm.weight", H)
         attention(p + "self_attn.")
         w(p + "post_attention_layernorm.weight", H)
+        if mt == "gemma3_text":
+            w(p + "pre_feedforward_layernorm.weight", H)
+            w(p + "post_feedforward_layernorm.weight", H)
         if dense:
             mlp(p + "mlp.", c["intermediate_size"])
             return
@@ -338,7 +343,7 @@ def values(name, c, n, shape, seed):
         source = "lm_head.weight"
     elif n.endswith(".embed_tokens.weight") and n != trunk_of(c) + "embed_tokens.weight":
         source = trunk_of(c) + "embed_tokens.weight"
-    offset, amplitude = kind(source, shape, c["tie_word_embeddings"], name in HYBRIDS)
+    offset, amplitude = kind(source, shape, c["tie_word_embeddings"], name in HYBRIDS | GEMMAS)
     if n.endswith("e_score_correction_bias"):
         offset += BIAS.get(name, 0.0)
     data = fill(source, math.prod(shape), offset, amplitude, seed)

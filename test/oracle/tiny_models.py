@@ -195,6 +195,24 @@ MODELS["qwen35moe-mtp1"] = wrapped("Qwen3_5MoeForConditionalGeneration", "qwen3_
                                    **without(HYBRID, "intermediate_size"), **HYBRID_MOE, mlp_only_layers=[])
 HYBRIDS = {"qwen3next-mtp1", "qwen35-mtp1", "qwen35moe-mtp1"}
 CHAINED.add("qwen35-mtp1")
+# Windows in all layers but each third, norms around parts, scaled embeddings, a scale of scores that is
+# not the head's, two thetas. In the old spelling, and in the new one within another model.
+GEMMA = dict(hidden_size=80, num_attention_heads=4, num_key_value_heads=2, head_dim=24, intermediate_size=112,
+             hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=20, sliding_window=8, attention_bias=False,
+             attn_logit_softcapping=None, final_logit_softcapping=None, tie_word_embeddings=True)
+MODELS["gemma3"] = without(
+    cfg("Gemma3ForCausalLM", "gemma3_text", **GEMMA, num_hidden_layers=7, sliding_window_pattern=3,
+        rope_local_base_freq=100.0, rope_scaling={"rope_type": "linear", "factor": 8.0}), "hidden_act")
+MODELS["gemma3-wrapped"] = {
+    "architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "tie_word_embeddings": True,
+    "text_config": without(
+        cfg("", "gemma3_text", **GEMMA, num_hidden_layers=3,
+            layer_types=["full_attention", "sliding_attention", "full_attention"],
+            rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 5000.0},
+                             "sliding_attention": {"rope_type": "default", "rope_theta": 300.0}}),
+        "architectures", "hidden_act", "rope_theta"),
+    "vision_config": {"hidden_size": 8}}
+GEMMAS = {"gemma3", "gemma3-wrapped"}  # reference_gemma.py computes their results
 KEYS = {"dsv3-beta", "mistral", "llama-keys", "llama-partial", "dsv3-keys", "qwen3moe-keys"} | NEAR
 STORED_HEADS = {"llama-keys"}  # stores a head with other values although the config ties it
 
@@ -204,7 +222,8 @@ SEEDS = {"dsv3-mtp1": 42, "dsv3-chain-mtp2": 2, "dsv3-chain-mtp3": 2, "dsv3-yarn
          "glm4moe-mtp1": 5, "glm4moe-qknorm-mtp1": 17, "dsv3-negative": 3, "glm4moe-negative": 10,
          "dsv3-keys": 1, "llama-partial": 1, "qwen3moe-keys": 3, "glm4lite-mtp1": 11, "youtu": 8, "dots1": 7,
          "seed-oss": 2, "ministral3": 2, "dsv3-beta": 1, "ernie": 10, "ernie-moe": 2, "minimax-m2": 3,
-         "hy3-mtp1": 12, "qwen35-mtp1": 1, "qwen3next-mtp1": 19, "qwen35moe-mtp1": 17}
+         "hy3-mtp1": 12, "qwen35-mtp1": 1, "qwen3next-mtp1": 19, "qwen35moe-mtp1": 17, "gemma3": 27,
+         "gemma3-wrapped": 31}
 
 SHARDED = {"qwen2"}          # written as two shards with an index
 DUPLICATES = {"glm4moe-mtp1"}  # stores embed_tokens and shared_head.head in the MTP layer too, as GLM does

@@ -42,6 +42,13 @@ static void emitSwiglu(KernelBuilder &kb, exec::SwigluKernelAttr kernel) {
   });
 }
 
+/// Emits y = gelu(gate) * up. Buffers: gate, up, y. Params: M.
+static void emitGegluTanh(KernelBuilder &kb, exec::GegluTanhKernelAttr kernel) {
+  emitBinary(kb, kernel, [&](Value gate, Value up) {
+    return kb.mul(emitGeluTanh(kb, gate), up);
+  });
+}
+
 /// Emits y[r] = apply(x[r]). Buffers: x, y. Params: M.
 template <typename KernelT>
 static void emitUnary(KernelBuilder &kb, KernelT kernel,
@@ -140,6 +147,7 @@ static const RowKernel kinds[] = {
     elementKernel(emitAdd),
     elementKernel(emitAddBias),
     elementKernel(emitSwiglu),
+    elementKernel(emitGegluTanh),
     elementKernel(emitSiluRows),
     elementKernel(emitSigmoidRows),
     rowKernel(emitConcat, /*scratch=*/nullptr, concatItems),

@@ -8,8 +8,15 @@ using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
+/// Returns lanes of a row times `scale`, or as they are without a scale.
+static Value scaled(KernelBuilder &kb, Value lanes, mlir::FloatAttr scale) {
+  if (!scale)
+    return lanes;
+  return kb.mul(lanes, kb.constant(kb.f32Lanes(), valueOf(scale)));
+}
+
 static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
-                        Value from, Value to) {
+                        mlir::FloatAttr scale, Value from, Value to) {
   kb.mapChunks(
       width,
       [&](Value first, Value mask) {
@@ -17,14 +24,15 @@ static void widenFloats(KernelBuilder &kb, int64_t width, DType dtype,
             kb.loadFloats(kb.at(from, first, byteWidth(dtype)), dtype, mask)};
       },
       [&](Value first, Value mask, ValueRange loaded) {
-        kb.storeLanes(loaded[0], kb.at(to, first, 4), mask);
+        kb.storeLanes(scaled(kb, loaded[0], scale), kb.at(to, first, 4), mask);
       });
 }
 
-/// Writes `inputs` values of a group. Each value is one product, so that all
-/// instruction sets give equal bits.
+/// Writes `inputs` values of a group. Each value is one product, or two with a
+/// scale, so that all instruction sets give equal bits.
 static void widenGroup(KernelBuilder &kb, const WeightFormat &format,
-                       Value from, Value to, int64_t inputs) {
+                       mlir::FloatAttr rowScale, Value from, Value to,
+                       int64_t inputs) {
   QuantizedPanel panel = format.panel(inputs);
   Value scale = kb.splat(kb.loadOne(kb.f32Type(), from));
   Value bias = kb.constant(kb.i32Lanes(), format.bias());
@@ -36,15 +44,17 @@ static void widenGroup(KernelBuilder &kb, const WeightFormat &format,
     Value mask;
     if (count < kb.lanes())
       mask = kb.firstLanes(count);
-    kb.storeLanes(value, kb.at(to, i * 4), mask);
+    kb.storeLanes(scaled(kb, value, rowScale), kb.at(to, i * 4), mask);
   }
 }
 
 static void widenRow(KernelBuilder &kb, const WeightFormat &format,
-                     int64_t width, Value from, Value to) {
+                     int64_t width, mlir::FloatAttr scale, Value from,
+                     Value to) {
   QuantizedPanel panel = format.panel(width);
   auto widen = [&](Value group, int64_t inputs) {
-    widenGroup(kb, format, kb.at(from, group, panel.rowGroupBytes(panel.group)),
+    widenGroup(kb, format, scale,
+               kb.at(from, group, panel.rowGroupBytes(panel.group)),
                kb.at(to, group, panel.group * 4), inputs);
   };
   kb.forItems(panel.fullBlocks(),
@@ -58,11 +68,12 @@ namespace {
 /// Widens the row of one output of a panel.
 class PanelRow {
 public:
-  /// `panel` is the panel of the output; `lane` is its number there.
+  /// `panel` is the panel of the output; `lane` is its number there. `scale`
+  /// multiplies the values and may be null.
   PanelRow(KernelBuilder &kb, const WeightFormat &format, int64_t width,
-           Value panel, Value lane, Value to)
-      : kb(kb), format(format), layout(format.panel(width)), base(panel),
-        lane(lane), to(to) {}
+           mlir::FloatAttr scale, Value panel, Value lane, Value to)
+      : kb(kb), format(format), layout(format.panel(width)), rowScale(scale),
+        base(panel), lane(lane), to(to) {}
 
   void widen();
 
@@ -80,6 +91,7 @@ private:
   KernelBuilder &kb;
   const WeightFormat &format;
   const QuantizedPanel layout;
+  const mlir::FloatAttr rowScale;
   const Value base, lane, to;
 };
 
@@ -184,7 +196,7 @@ void PanelRow::widenGroup(Value header, Value inBlock, Value data, Value to,
     Value mask;
     if (count < kb.lanes())
       mask = kb.firstLanes(count);
-    kb.storeLanes(value, kb.at(to, i * 4), mask);
+    kb.storeLanes(scaled(kb, value, rowScale), kb.at(to, i * 4), mask);
   }
 }
 
@@ -223,14 +235,15 @@ static void emitEmbed(KernelBuilder &kb, exec::EmbedKernelAttr kernel) {
     if (kernel.getPanels()) {
       Value panel = kb.at(kb.buffer(0), kb.div(token, outputs),
                           format.panelBytes(width, outputs));
-      return PanelRow(kb, format, width, panel, kb.rem(token, outputs), to)
+      return PanelRow(kb, format, width, kernel.getScale(), panel,
+                      kb.rem(token, outputs), to)
           .widen();
     }
     Value from = kb.at(kb.buffer(0), token, format.rowBytes(width));
     if (format.isQuantized())
-      widenRow(kb, format, width, from, to);
+      widenRow(kb, format, width, kernel.getScale(), from, to);
     else
-      widenFloats(kb, width, dtypeOf(format), from, to);
+      widenFloats(kb, width, dtypeOf(format), kernel.getScale(), from, to);
   });
 }
 

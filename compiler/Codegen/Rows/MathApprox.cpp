@@ -88,6 +88,24 @@ Value mtp::codegen::emitSilu(KernelBuilder &kb, Value x) {
   return kb.div(x, onePlusExpMinus(kb, x));
 }
 
+Value mtp::codegen::emitGeluTanh(KernelBuilder &kb, Value x) {
+  // (1 + tanh(z)) / 2 = 1 / (1 + e^-2z) with z = sqrt(2 / pi) (x + 0.044715
+  // x^3), so the result is x / (1 + e^y) with y = -2z. The form with tanh
+  // loses all digits where tanh is nearly -1.
+  auto number = [&](double value) { return kb.constant(kb.f32Lanes(), value); };
+  constexpr double kLinear = -1.5957691216057308;
+  Value y = kb.mul(
+      x, kb.fma(kb.mul(x, x), number(0.044715 * kLinear), number(kLinear)));
+  return kb.div(x, kb.add(number(1.0), emitExp(kb, y)));
+}
+
+Value mtp::codegen::emitGated(KernelBuilder &kb,
+                              mlir::mtp::ActivationKind activation, Value gate,
+                              Value up) {
+  bool isGelu = activation == mlir::mtp::ActivationKind::GegluTanh;
+  return kb.mul(isGelu ? emitGeluTanh(kb, gate) : emitSilu(kb, gate), up);
+}
+
 Value mtp::codegen::emitSoftplus(KernelBuilder &kb, Value x) {
   mlir::Type type = x.getType();
   Value zero = kb.constant(type, 0), one = kb.constant(type, 1);

@@ -9,6 +9,7 @@
 #define MTP_COMPILER_CODEGEN_ROWS_MATHAPPROX_H
 
 #include "compiler/Codegen/KernelBuilder.h"
+#include "dialects/MTP/IR/MTPAttrs.h"
 
 namespace mtp::codegen {
 
@@ -24,6 +25,12 @@ Value emitSigmoid(KernelBuilder &kb, Value x);
 Value emitSoftplus(KernelBuilder &kb, Value x);
 /// Returns x / (1 + e^-x).
 Value emitSilu(KernelBuilder &kb, Value x);
+/// Returns the GELU of x in its tanh form, within 4 ulp for positive x and
+/// within 1e-5 of the result for x from -8 on.
+Value emitGeluTanh(KernelBuilder &kb, Value x);
+/// Returns `gate` after the activation, times `up`.
+Value emitGated(KernelBuilder &kb, mlir::mtp::ActivationKind activation,
+                Value gate, Value up);
 
 } // namespace mtp::codegen
 

@@ -41,6 +41,12 @@ struct RopeRules {
 RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
                     int64_t headDim, const RopeRules &rules);
 
+/// Reads rotary parameters of one type of layer: `rope_parameters.TYPE`, or the
+/// theta at `key` with `rope_scaling`, which is for full attention alone.
+RopeConfig readTypedRope(ConfigFields &fields, const ModelConfig &config,
+                         int64_t headDim, const char *type, const char *key,
+                         double theta);
+
 /// Returns the number of query heads, which readFamily() has read.
 int64_t headsOf(const ModelConfig &config);
 /// Gives all layers and the layers of modules grouped attention.
@@ -75,6 +81,9 @@ void readErnie(ConfigFields &fields, ModelConfig &config,
 /// Reads ernie4_5_moe.
 void readErnieMoe(ConfigFields &fields, ModelConfig &config,
                   const FamilyDefaults &defaults);
+/// Reads gemma3_text, the text model of gemma3.
+void readGemma3(ConfigFields &fields, ModelConfig &config,
+                const FamilyDefaults &defaults);
 /// Reads glm4_moe.
 void readGlm4Moe(ConfigFields &fields, ModelConfig &config,
                  const FamilyDefaults &defaults);

@@ -39,6 +39,8 @@ struct Family {
   std::string_view name;
   FamilyReader read;
   FamilyDefaults defaults;
+  /// A key that refuseForeignKeys() refuses in other families.
+  std::string_view ownKey = {};
 };
 
 /// kimi_k2 is DeepSeek's code under another name. MiMo's configuration class is
@@ -54,6 +56,10 @@ constexpr Family kFamilies[] = {
     {"ernie4_5_moe",
      readErnieMoe,
      {103424, 2560, 12288, 28, 20, 4, 131072, 1e-5, 1, 2, /*isTied=*/true}},
+    {"gemma3_text",
+     readGemma3,
+     {262208, 2304, 9216, 26, 8, 4, 131072, 1e-6, 2, 1, /*isTied=*/true},
+     "query_pre_attn_scalar"},
     {"glm4_moe",
      readGlm4Moe,
      {151552, 4096, 10944, 46, 96, 8, 131072, 1e-5, std::nullopt,
@@ -111,6 +117,10 @@ struct Wrapper {
 
 /// The image part of these models is not read.
 const Wrapper kWrappers[] = {
+    {"gemma3",
+     "gemma3_text",
+     {KeyLayout{"language_model.model.", "language_model.lm_head.weight"},
+      KeyLayout{"model.language_model.", "lm_head.weight"}}},
     {"kimi_k25",
      "deepseek_v3",
      {KeyLayout{"language_model.model.", "language_model.lm_head.weight"},
@@ -465,7 +475,7 @@ Status readFamily(ConfigFields &fields, const std::string &modelType,
   readCommon(fields, config, family->defaults);
   MTP_RETURN_IF_ERROR(fields.status());
   family->read(fields, config, family->defaults);
-  refuseForeignKeys(fields);
+  refuseForeignKeys(fields, family->ownKey);
   if (!seesAhead)
     fields.expectFlag("is_causal", true);
   readTokens(fields, config.generation);

@@ -165,6 +165,8 @@ std::string nearestFamily(const ConfigFields &fields, std::string_view name) {
     return "glm4_moe";
   if (hasExperts)
     return "qwen3_moe";
+  if (name.starts_with("gemma"))
+    return "gemma3_text";
   for (std::string_view family : {"mistral", "mimo", "qwen2", "qwen3"})
     if (name.starts_with(family))
       return std::string(family);
@@ -218,9 +220,9 @@ bool hasDrafterWeights(const std::function<bool(const std::string &)> &has) {
       kWeights, [&](const Sign &sign) { return has(std::string(sign.text)); });
 }
 
-void refuseForeignKeys(ConfigFields &fields) {
+void refuseForeignKeys(ConfigFields &fields, std::string_view ownKey) {
   for (const ForeignKey &key : kForeignNumbers)
-    if (asks(fields, key.name) &&
+    if (key.name != ownKey && asks(fields, key.name) &&
         fields.numberOr(key.name, key.neutral) != key.neutral)
       fields.fail(key.name, "no such key in this family");
   for (std::string_view key : kForeignFlags)

@@ -32,8 +32,9 @@ bool hasDrafterWeights(const std::function<bool(const std::string &)> &has);
 
 /// Fails at a key that changes a model's results and that no imported family
 /// has, unless its value changes nothing. The family's class in transformers
-/// ignores the key, but the code that made the checkpoint may read it.
-void refuseForeignKeys(ConfigFields &fields);
+/// ignores the key, but the code that made the checkpoint may read it. The
+/// family reads `ownKey`, if it is not empty.
+void refuseForeignKeys(ConfigFields &fields, std::string_view ownKey = {});
 
 /// Returns the imported family nearest to an unknown one by its config's keys,
 /// and the features that this family lacks: "nearest is "qwen3", but for ...".

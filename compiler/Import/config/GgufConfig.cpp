@@ -6,6 +6,7 @@
 #include "runtime/schema/Limits.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mtp::importer {
 
@@ -120,6 +121,47 @@ void translateBiases(GgufTranslation &from) {
   }
 }
 
+/// Translates a boolean for each layer: `type` for true, else full attention.
+void addLayerTypes(GgufTranslation &from, const std::string &key,
+                   const std::string &type) {
+  auto flags = from.header.find(key)->flags();
+  if (!flags || int64_t(flags->size()) < from.layers)
+    return from.fail(key, "a boolean for each layer");
+  std::string types;
+  for (int64_t i = 0; i < std::min(from.layers, int64_t(kMostLayers)); ++i)
+    types += std::string(i ? ", " : "") +
+             ((*flags)[size_t(i)] ? type : "\"full_attention\"");
+  from.config.add("layer_types", std::string_view("[" + types + "]"));
+}
+
+/// Translates the windows, scales and norms of Gemma 3. llama.cpp computes the
+/// factor of embeddings in f32, and has the scale of the largest model as a
+/// constant.
+void translateGemma(GgufTranslation &from) {
+  constexpr int64_t kLayersOf27B = 62;
+  from.config.add("sliding_window",
+                  from.required(from.prefix + "attention.sliding_window"));
+  const std::string pattern = from.prefix + "attention.sliding_window_pattern";
+  const GgufValue *value = from.header.find(pattern);
+  if (value && value->isArray())
+    addLayerTypes(from, pattern, "\"sliding_attention\"");
+  else
+    from.config.add("sliding_window_pattern",
+                    from.integer(pattern).value_or(6));
+  from.config.add(
+      "rope_local_base_freq",
+      from.number(from.prefix + "rope.freq_base_swa").value_or(10000.0));
+  bool isLargest = from.layers == kLayersOf27B && from.heads > 0;
+  from.config.add("query_pre_attn_scalar",
+                  isLargest ? from.hidden / from.heads : from.headDim);
+  from.config.add("norm_weight_offset", int64_t(0));
+  from.config.add("embedding_scale",
+                  double(std::sqrt(float(std::max<int64_t>(from.hidden, 1)))));
+  if (std::optional<double> bound =
+          from.number(from.prefix + "final_logit_softcapping"))
+    from.config.add("final_logit_softcapping", *bound);
+}
+
 void translateAttention(GgufTranslation &from) {
   from.heads = from.required(from.prefix + "attention.head_count");
   from.config.add("num_attention_heads", from.heads);
@@ -139,6 +181,8 @@ void translateAttention(GgufTranslation &from) {
   if (from.type == "glm4_moe")
     from.config.addFlag("use_qk_norm",
                         from.findIn(0, "attn_q_norm.weight") != nullptr);
+  if (from.type == "gemma3_text")
+    return translateGemma(from);
   // llama.cpp runs these families without windows and ignores the key.
   const std::string window = from.prefix + "attention.sliding_window";
   if (from.integer(window).value_or(0) != 0)
@@ -150,22 +194,13 @@ void translateAttention(GgufTranslation &from) {
 /// Translates which layers are recurrent.
 void translateBlockTypes(GgufTranslation &from) {
   const std::string key = from.prefix + "attention.recurrent_layers";
-  const GgufValue *value = from.header.find(key);
-  if (!value) {
+  if (!from.header.find(key)) {
     from.config.add(
         "full_attention_interval",
         from.integer(from.prefix + "full_attention_interval").value_or(4));
     return;
   }
-  auto flags = value->flags();
-  if (!flags || int64_t(flags->size()) < from.layers)
-    return from.fail(key, "a boolean for each layer");
-  std::string types;
-  for (int64_t i = 0; i < std::min(from.layers, int64_t(kMostLayers)); ++i)
-    types +=
-        std::string(i ? ", " : "") +
-        ((*flags)[size_t(i)] ? "\"linear_attention\"" : "\"full_attention\"");
-  from.config.add("layer_types", std::string_view("[" + types + "]"));
+  addLayerTypes(from, key, "\"linear_attention\"");
 }
 
 void translateRecurrence(GgufTranslation &from) {

@@ -54,6 +54,8 @@ struct GqaConfig {
   bool hasOutputGate = false;
   /// True if one norm covers the queries of all heads, and one the keys of all.
   bool isQkNormWhole = false;
+  /// Scores are divided by its square root. 0: by the root of `headDim`.
+  double scaleWidth = 0.0;
 
   bool operator==(const GqaConfig &) const = default;
 };
@@ -142,10 +144,12 @@ struct NormForm {
   bool operator==(const NormForm &) const = default;
 };
 
-/// The norm in front of a part of a layer, by the key of its weight.
+/// The norms of a part's input and of its result, by the keys of their
+/// weights. An empty key means no norm.
 struct PartNorms {
   std::string_view before;
   NormForm form;
+  std::string_view after = {};
 
   bool operator==(const PartNorms &) const = default;
 };
@@ -160,9 +164,13 @@ struct MixerConfig {
   bool operator==(const MixerConfig &) const = default;
 };
 
+/// The function that is applied to the gates of a feed-forward part.
+enum class Activation { Silu, GeluTanh };
+
 /// The feed-forward part of a layer.
 struct FeedForwardConfig {
   int64_t width = 0; ///< Of a dense part.
+  Activation activation = Activation::Silu;
   std::optional<MoeConfig> moe;
   PartNorms norms = {"post_attention_layernorm", {}};
 
@@ -263,7 +271,8 @@ struct ModelConfig {
   /// From this position on the model scales its queries by position, which no
   /// op supports. 0: it never does.
   int64_t plainPositions = 0;
-  NormForm norm;       ///< Of norms outside layers.
+  NormForm norm; ///< Of norms outside layers.
+  double embeddingScale = 1.0;
   bool isTied = false; ///< The head is the embedding.
   std::vector<LayerConfig> layers;
   DrafterConfig drafter;

@@ -131,6 +131,33 @@ void readParameters(ConfigFields &fields, ConfigFields &scaling,
 
 } // namespace
 
+RopeConfig readTypedRope(ConfigFields &fields, const ModelConfig &config,
+                         int64_t headDim, const char *type, const char *key,
+                         double theta) {
+  RopeConfig rope;
+  rope.dim = headDim;
+  rope.theta = fields.positiveOr(key, theta);
+  if (headDim % 2 != 0)
+    fields.fail("head_dim", "an even number");
+  auto read = [&](std::optional<ConfigFields> scaling) {
+    if (!scaling)
+      return;
+    double partial = 1.0;
+    readParameters(fields, *scaling, config, {}, partial, rope);
+    fields.adopt(*scaling);
+  };
+  if (std::optional<ConfigFields> all = fields.child("rope_parameters")) {
+    if (!all->isEmpty() && !all->has("full_attention") &&
+        !all->has("sliding_attention"))
+      fields.fail("rope_parameters", "parameters for each type of layer");
+    read(all->child(type));
+    fields.adopt(*all);
+  }
+  if (std::string_view(type) == "full_attention")
+    read(fields.child("rope_scaling"));
+  return rope;
+}
+
 RopeConfig readRope(ConfigFields &fields, const ModelConfig &config,
                     int64_t headDim, const RopeRules &rules) {
   RopeConfig rope;

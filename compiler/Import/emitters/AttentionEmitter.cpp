@@ -54,10 +54,11 @@ mlir::Value emitGqa(FunctionEmitter &emitter, mlir::Value x, mlir::Value rows,
   }
   q = emitter.rope(q, rows, attention.rope, heads, dim, 0);
   k = emitter.rope(k, rows, attention.rope, kvHeads, dim, 0);
+  double scaleWidth = gqa.scaleWidth > 0 ? gqa.scaleWidth : double(dim);
   mlir::Value attended = mlir::mtp::AttentionOp::create(
       emitter.builder(), emitter.name("attended"), q.getType(), q, k, v, rows,
       heads, kvHeads, /*value_prefix=*/nullptr,
-      llvm::APFloat(1.0 / std::sqrt(double(dim))),
+      llvm::APFloat(1.0 / std::sqrt(scaleWidth)),
       windowAttr(emitter.builder(), attention.window), /*cache=*/nullptr,
       /*layer=*/nullptr);
   if (gate)

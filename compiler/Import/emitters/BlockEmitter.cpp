@@ -75,7 +75,8 @@ void emitMarkov(ModelContext &own, int64_t columns, int64_t rank) {
       emitter.weight("markov_head.markov_w1.weight", {own.config.vocab, rank});
   mlir::Value e = mlir::mtp::EmbedOp::create(own.builder, own.name("e"),
                                              own.activation(rank),
-                                             emitter.argument(0), table);
+                                             emitter.argument(0), table,
+                                             /*scale=*/nullptr);
   mlir::Value more = emitter.linear(e, "markov_head.markov_w2", columns);
   emitter.finish({emitter.add(emitter.argument(1), more, "sum"), e});
 }

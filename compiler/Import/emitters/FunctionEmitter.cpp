@@ -129,8 +129,11 @@ mlir::Value FunctionEmitter::weight(llvm::StringRef key,
 mlir::Value FunctionEmitter::embed(mlir::Value tokens, const std::string &key) {
   mlir::Value table = weight(key.empty() ? "/" + context.keys.embedding : key,
                              {config().vocab, config().hidden});
+  mlir::FloatAttr scale;
+  if (config().embeddingScale != 1.0)
+    scale = builder().getF64FloatAttr(config().embeddingScale);
   return mlir::mtp::EmbedOp::create(builder(), name("e"), context.hidden(),
-                                    tokens, table);
+                                    tokens, table, scale);
 }
 
 mlir::Value FunctionEmitter::linear(mlir::Value x, llvm::StringRef key,
@@ -202,11 +205,16 @@ mlir::Value FunctionEmitter::add(mlir::Value a, mlir::Value b,
 }
 
 mlir::Value FunctionEmitter::gated(mlir::Value x, llvm::StringRef key,
-                                   int64_t width) {
+                                   int64_t width, Activation activation) {
   mlir::Value gate = linear(x, key.str() + "gate_proj", width);
   mlir::Value up = linear(x, key.str() + "up_proj", width);
-  mlir::Value inner = mlir::mtp::SwigluOp::create(builder(), name("swiglu"),
-                                                  gate.getType(), gate, up);
+  mlir::Value inner;
+  if (activation == Activation::GeluTanh)
+    inner = mlir::mtp::GegluTanhOp::create(builder(), name("geglu"),
+                                           gate.getType(), gate, up);
+  else
+    inner = mlir::mtp::SwigluOp::create(builder(), name("swiglu"),
+                                        gate.getType(), gate, up);
   return linear(inner, key.str() + "down_proj", widthOf(x));
 }
 

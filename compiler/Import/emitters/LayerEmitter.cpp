@@ -15,6 +15,7 @@ void emitMixer(ModelContext &context, const MixerConfig &mixer) {
   mlir::Value out = mixer.recurrence
                         ? emitRecalled(emitter, normed, rows, mixer)
                         : emitAttended(emitter, normed, rows, mixer);
+  out = emitter.normResult(out, mixer.norms);
   emitter.finish(emitter.add(x, out, "y"));
 }
 
@@ -25,7 +26,8 @@ static void emitMlp(ModelContext &context, const FeedForwardConfig &feed) {
                           context.prefixesOf(feed));
   mlir::Value x = emitter.argument(0);
   mlir::Value normed = emitter.norm(x, feed.norms);
-  mlir::Value out = emitter.gated(normed, "mlp.", feed.width);
+  mlir::Value out = emitter.gated(normed, "mlp.", feed.width, feed.activation);
+  out = emitter.normResult(out, feed.norms);
   emitter.finish(emitter.add(x, out, "y"));
 }
 
@@ -123,10 +125,15 @@ static void emitExperts(ModelContext &context, const FeedForwardConfig &feed) {
   auto route = emitRoute(context, emitter, moe, normed);
   ExpertWeights weights = unifyTypes(emitter, emitExpertWeights(emitter, moe));
   mlir::Value shared = emitShared(emitter, moe, normed);
+  if (feed.activation != Activation::Silu)
+    context.fail(unimplemented("expected experts whose gates are SiLUs"));
+  bool isPlain = feed.norms.after.empty();
   mlir::Value out = mlir::mtp::MoeExpertsOp::create(
       context.builder, emitter.name("y"), context.hidden(), normed,
       route.getExperts(), route.getWeights(), rows, weights.gate, weights.up,
-      weights.down, shared, x);
+      weights.down, shared, isPlain ? x : mlir::Value());
+  if (!isPlain)
+    out = emitter.add(x, emitter.normResult(out, feed.norms), "y");
   emitter.finish(out);
 }
 

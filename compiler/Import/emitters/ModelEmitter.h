@@ -146,8 +146,14 @@ public:
   mlir::Value slice(mlir::Value x, int64_t begin, int64_t end,
                     llvm::StringRef name);
   mlir::Value add(mlir::Value a, mlir::Value b, llvm::StringRef name);
-  /// Emits down(silu(gate x) * up x) with the weights `KEYgate_proj` and so on.
-  mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width);
+  /// Normalises the result of a layer's part, if the layer has such a norm.
+  mlir::Value normResult(mlir::Value x, const PartNorms &norms) {
+    return norms.after.empty() ? x : norm(x, norms.after, norms.form);
+  }
+  /// Emits down(activation(gate x) * up x) with the weights `KEYgate_proj` and
+  /// so on.
+  mlir::Value gated(mlir::Value x, llvm::StringRef key, int64_t width,
+                    Activation activation = Activation::Silu);
   /// Emits logits of normalised hidden states, with the shared head or the head
   /// `key`. `columns` 0: one column for each token.
   mlir::Value head(mlir::Value x, int64_t columns = 0,

@@ -100,7 +100,8 @@ void emitMaskFunction(ModelContext &context, ModelContext &own) {
       "/" + kDrafterRoot.str() + context.draft.folder->parallel.maskHidden,
       {1, width.getDimSize(1)});
   mlir::Value mask = mlir::mtp::EmbedOp::create(
-      own.builder, emitter.name("mask"), width, emitter.argument(0), row);
+      own.builder, emitter.name("mask"), width, emitter.argument(0), row,
+      /*scale=*/nullptr);
   emitter.finish(mask);
 }
 

@@ -32,7 +32,8 @@ def MTP_RopeScaling : MTP_Enum<"RopeScaling", "how frequencies are scaled", [
 def MTP_ActivationKind : MTP_Enum<"ActivationKind",
     "what follows a projection", [
   I32EnumCase<"None", 0, "none">,
-  I32EnumCase<"Swiglu", 1, "swiglu">
+  I32EnumCase<"Swiglu", 1, "swiglu">,
+  I32EnumCase<"GegluTanh", 2, "geglu_tanh">
 ]>;
 def MTP_ActivationKindAttr
     : MTP_EnumAttr<MTP_ActivationKind, "activation">;

@@ -180,6 +180,8 @@ std::vector<float> randomFloats(size_t count, uint32_t seed,
 float toBF16(float value);
 uint16_t bf16Bits(float value);
 double silu(double x);
+/// Returns the GELU of x, in its tanh form.
+double geluTanh(double x);
 
 /// Packs weights from `w[n][k]`; bf16 as two bytes each. `gated` takes the gate
 /// rows first, then the up rows.

@@ -14,6 +14,14 @@ namespace mtp::codegen::test {
 /// take rows at multiples of 16 bytes.
 inline int rowStride(int k, bool fragments) { return k + (fragments ? 8 : 5); }
 
+/// Returns true if the gates of a case are GELUs.
+template <typename Case>
+bool isGelu(const Case &c) {
+  if constexpr (requires { c.gelu; })
+    return c.gelu;
+  return false;
+}
+
 /// Returns the attributes of a `linear` kernel of a case, including its format.
 /// Case has the options in addition to the product (norm, bias, residual,
 /// gated, fragments).
@@ -29,7 +37,7 @@ std::string projectionConfig(const Case &c, const std::string &format) {
     text += ", residual = true, residual_stride = " +
             std::to_string(c.outputs() + 3);
   if (c.gated)
-    text += ", activation = swiglu";
+    text += isGelu(c) ? ", activation = geglu_tanh" : ", activation = swiglu";
   if (c.fragments)
     text += ", fragments = true";
   return text + ", x_stride = " + std::to_string(c.stride()) +
@@ -48,9 +56,10 @@ void checkProjection(const Problem &p, const std::vector<float> &y,
       auto [sum, magnitude] = dot(r, n);
       if (p.c.gated) {
         auto [up, upMagnitude] = dot(r, n + outputs);
+        double gate = isGelu(p.c) ? geluTanh(sum) : silu(sum);
         magnitude =
-            2 * magnitude * std::fabs(up) + std::fabs(silu(sum)) * upMagnitude;
-        sum = silu(sum) * up;
+            2 * magnitude * std::fabs(up) + std::fabs(gate) * upMagnitude;
+        sum = gate * up;
       }
       if (p.c.bias)
         sum += p.bias[n];

@@ -34,6 +34,12 @@ float test::toBF16(float value) {
 
 double test::silu(double x) { return x / (1.0 + std::exp(-x)); }
 
+double test::geluTanh(double x) {
+  double z = 0.7978845608028654 * (x + 0.044715 * x * x * x);
+  // For negative z the sum 1 + tanh(z) loses digits.
+  return x / (1.0 + std::exp(-2.0 * z));
+}
+
 std::vector<uint8_t> test::packWeights(const std::vector<float> &w, int n,
                                        int k, bool bf16, bool gated) {
   int outputs = gated ? n / 2 : n, tasks = (outputs + 31) / 32;

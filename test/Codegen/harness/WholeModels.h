@@ -36,7 +36,7 @@ struct ModelKernel {
   WeightFormat format() const;
   bool isGated() const {
     return kind == "moe_gate_up" || has("gated", "true") ||
-           has("activation", "swiglu");
+           has("activation", "swiglu") || has("activation", "geglu_tanh");
   }
   /// Returns the whole line, for the name of a test.
   std::string config() const { return kind + "," + keys; }

@@ -25,6 +25,9 @@ exec.program @products function {
     : (tensor<4x192xf32>, tensor<192xf32>, tensor<2x3456xi8>, tensor<64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
   // CHECK: exec.linear {{.*}} as <bf16> role head : {{.*}} -> tensor<4x64xf32>
   %yh = exec.linear %x, %w as <bf16> role head : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x64xf32>
+  // CHECK: exec.linear {{.*}} as <bf16> activation geglu_tanh : {{.*}} -> tensor<4x32xf32>
+  %yt = exec.linear %x, %w as <bf16> activation geglu_tanh
+    : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
   // CHECK: exec.linear {{.*}} as <bf16> activation swiglu : {{.*}} -> tensor<4x32xf32>
   %y2 = exec.linear %x, %w as <bf16> activation swiglu
     : (tensor<4x192xf32>, tensor<2x96x32x2xbf16>) -> tensor<4x32xf32>
@@ -108,6 +111,8 @@ exec.program @rows function {
   %g = exec.reshape %x : tensor<4x16xf32> -> tensor<2x2x16xf32>
   // CHECK: exec.embed %{{.*}} in %{{.*}} as <bf16> :
   %y0 = exec.embed %t in %e as <bf16> : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
+  // CHECK: exec.embed %{{.*}} in %{{.*}} as <bf16> scale 4.000000e+00 :
+  %ys = exec.embed %t in %e as <bf16> scale 4.0 : (tensor<64x16xbf16>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.mask_first %[[X]] at %{{.*}} :
   %y1 = exec.mask_first %x at %t : (tensor<4x16xf32>, tensor<4xi32>) -> tensor<4x16xf32>
   // CHECK: exec.rms_norm %[[X]] by %{{.*}} groups 2 eps 9.99999997E-7 offset 1 :
@@ -116,6 +121,8 @@ exec.program @rows function {
   %y3 = exec.add %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: exec.swiglu %[[C]], %[[C]] :
   %y4 = exec.swiglu %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: exec.geglu_tanh %[[C]], %[[C]] :
+  %yg = exec.geglu_tanh %c, %c : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: exec.silu %[[C]] :
   %y8 = exec.silu %c : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: exec.concat %[[X]], %[[C]] :

@@ -333,6 +333,16 @@ exec.program @p function {
 
 // -----
 
+// geglu_tanh_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %h = exec.input "h" : tensor<4x8xf32>
+  // expected-error @+1 {{'exec.geglu_tanh' op failed to verify that all of {a, b, y} have same shape}}
+  %r = exec.geglu_tanh %x, %h : (tensor<4x16xf32>, tensor<4x8xf32>) -> tensor<4x16xf32>
+}
+
+// -----
+
 // swiglu_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>

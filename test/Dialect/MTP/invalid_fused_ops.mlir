@@ -48,6 +48,14 @@ func.func @fused_linear_c3(%x: tensor<?x8xf32>, %w: tensor<4x8xf32>) {
 
 // -----
 
+func.func @fused_linear_c3_geglu_tanh(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) {
+  // expected-error @+1 {{'mtp.fused_linear' op expected no bias and no residual with geglu_tanh}}
+  %0 = mtp.fused_linear %x weights(%w, %w) residual %x activation geglu_tanh : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
 func.func @fused_linear_c3_swiglu(%x: tensor<?x8xf32>, %w: tensor<8x8xf32>) {
   // expected-error @+1 {{'mtp.fused_linear' op expected no bias and no residual with swiglu}}
   %0 = mtp.fused_linear %x weights(%w, %w) residual %x activation swiglu : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>

@@ -328,6 +328,22 @@ func.func @add_c1(%x: tensor<?x?xf32>) {
 
 // -----
 
+func.func @embed_c3(%t: tensor<?xi32>, %w: tensor<16x8xf32>) {
+  // expected-error @+1 {{'mtp.embed' op expected a finite positive scale, got 0}}
+  %0 = mtp.embed %t, %w scale 0.0 : tensor<?xi32>, tensor<16x8xf32> -> tensor<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @geglu_tanh_c1(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'mtp.geglu_tanh' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
+  %0 = mtp.geglu_tanh %x, %x : tensor<?x?xf32>
+  return
+}
+
+// -----
+
 func.func @silu_c1(%x: tensor<?x?xf32>) {
   // expected-error @+1 {{'mtp.silu' op expected a static width of the rows, got 'tensor<?x?xf32>'}}
   %0 = mtp.silu %x : tensor<?x?xf32>

@@ -60,6 +60,8 @@ func.func private @rows_one_by_one(%tokens: tensor<?xi32>, %rows: !mtp.rows,
   %a = mtp.add %l, %lb : tensor<?x256xf32>
   // CHECK: mtp.swiglu %{{.*}}, %{{.*}} : tensor<?x256xf32>
   %u = mtp.swiglu %a, %lb : tensor<?x256xf32>
+  // CHECK: mtp.geglu_tanh %{{.*}}, %{{.*}} : tensor<?x256xf32>
+  %ge = mtp.geglu_tanh %a, %lb : tensor<?x256xf32>
   // CHECK: mtp.silu %{{.*}} : tensor<?x256xf32>
   %su = mtp.silu %u : tensor<?x256xf32>
   // CHECK: mtp.argmax %{{.*}} : tensor<?x256xf32> -> tensor<?xi32>
@@ -123,6 +125,9 @@ func.func private @fused(%x: tensor<?x192xf32>, %n: tensor<192xbf16>, %w: tensor
        : (tensor<?x192xf32>, tensor<192xbf16>, tensor<192x192xbf16>, tensor<192x192xbf16>, tensor<192xf32>, tensor<192xf32>) -> tensor<?x384xf32>
   // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}, %{{.*}}) activation swiglu : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<192x192xbf16>) -> tensor<?x192xf32>
   %1 = mtp.fused_linear %x weights(%w, %w) activation swiglu
+       : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<192x192xbf16>) -> tensor<?x192xf32>
+  // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}, %{{.*}}) activation geglu_tanh : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<192x192xbf16>) -> tensor<?x192xf32>
+  %gt = mtp.fused_linear %x weights(%w, %w) activation geglu_tanh
        : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<192x192xbf16>) -> tensor<?x192xf32>
   // CHECK: mtp.fused_linear %{{.*}} weights(%{{.*}}) residual %{{.*}} : (tensor<?x192xf32>, tensor<192x192xbf16>, tensor<?x192xf32>) -> tensor<?x192xf32>
   %2 = mtp.fused_linear %x weights(%w) residual %1

@@ -14,7 +14,8 @@ func.func private @any(%t: tensor<?xi32>, %x: tensor<?x?xf32>, %table: tensor<?x
   %y = mtp.linear %c, %w bias %bias : tensor<?x?xf32>, tensor<?x?xf32>, tensor<?xf32> -> tensor<?x?xf32>
   %n = mtp.rms_norm %y, %norm eps 1.0e-6 : tensor<?x?xf32>, tensor<?xf32>
   %a = mtp.add %n, %x : tensor<?x?xf32>
-  %g = mtp.swiglu %a, %x : tensor<?x?xf32>
+  %gt = mtp.geglu_tanh %a, %x : tensor<?x?xf32>
+  %g = mtp.swiglu %gt, %x : tensor<?x?xf32>
   %s = mtp.silu %g : tensor<?x?xf32>
   %l = mtp.slice %s cols 0 to 8 : tensor<?x?xf32> -> tensor<?x8xf32>
   %r = mtp.rope %l, %rows by <dim = 4, theta = 10000.0> heads 1 of 8 : tensor<?x8xf32>

@@ -44,6 +44,15 @@ def gate(x, y):
     return [[silu(a) * b for a, b in zip(r, s)] for r, s in zip(x, y)]
 
 
+def gelu_gate(x, y):
+    root = math.sqrt(2 / math.pi)
+
+    def gelu(a):
+        return a / 2 * (1 + math.tanh(root * (a + 0.044715 * a**3)))
+
+    return [[gelu(a) * b for a, b in zip(r, s)] for r, s in zip(x, y)]
+
+
 def add_bias(x, bias):
     return [[a + b for a, b in zip(row, bias)] for row in x]
 
@@ -96,8 +105,9 @@ class Op:
         found = re.search(rf"\b{key} = (-?\d+)", self.text)
         return int(found.group(1)) if found else default
 
-    def float(self, key):
-        return float(re.search(rf"\b{key} = ([\d.eE+-]+)", self.text).group(1))
+    def float(self, key, absent=None):
+        found = re.search(rf"\b{key} = ([\d.eE+-]+)", self.text)
+        return float(found.group(1)) if found else absent
 
     def has(self, word):
         return re.search(rf"\b{word}\b", self.text) is not None
@@ -229,7 +239,10 @@ def run_fused_linear(op):
     parts = [project(x, weight) for weight in weights]
     if biases:
         parts = [add_bias(p, b) for p, b in zip(parts, biases)]
-    result = gate(*parts) if op.has("swiglu") else beside(parts)
+    if op.has("geglu_tanh"):
+        result = gelu_gate(*parts)
+    else:
+        result = gate(*parts) if op.has("swiglu") else beside(parts)
     return add(result, residual[0]) if residual else result
 
 
@@ -255,7 +268,8 @@ def run_head_linear(op):
 
 RUN = {
     "weight": run_weight,
-    "embed": lambda op: [op.operands[1][t] for t in op.operands[0]],
+    "embed": lambda op: [[x * op.float("scale", 1.0) for x in op.operands[1][t]]
+                         for t in op.operands[0]],
     "mask_first": lambda op: [row if p else [0.0] * len(row)
                               for row, p in zip(*op.operands)],
     "rms_norm": run_rms_norm,
@@ -265,6 +279,7 @@ RUN = {
     "linear": run_linear,
     "add": lambda op: add(*op.operands),
     "swiglu": lambda op: gate(*op.operands),
+    "geglu_tanh": lambda op: gelu_gate(*op.operands),
     "silu": lambda op: gate(*op.operands, [[1.0] * len(row) for row in op.operands[0]]),
     "rope": run_rope,
     "attention": run_attention,

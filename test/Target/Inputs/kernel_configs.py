@@ -44,6 +44,7 @@ KINDS = {
     "write_state": {},
     "write_state_at": {},
 }
+GATES = ["swiglu", "geglu_tanh"]
 # Products of a library, which the simulator implements itself, and a kind without model sizes.
 OTHERS = ["gemm", "pack_rows", "pack_prompts"]
 
@@ -69,7 +70,7 @@ def lines(name):
             for key, value in KINDS[kind].items():
                 if key in values:
                     values[key] = value
-            if values.get("activation") == "swiglu" or values.get("gated") == "true":
+            if values.get("activation") in GATES or values.get("gated") == "true":
                 values["n"] = "64"
             left = (f"{key} = {value}" for key, value in values.items() if value)
             yield f"{kind} {', '.join(left)}"

@@ -15,6 +15,7 @@ PanelMatmulSpec codegen::matmulSpec(const ProductParams &params) {
   spec.n = params.n;
   spec.format = params.format;
   spec.gated = params.gated;
+  spec.activation = params.activation;
   spec.eps = params.eps;
   spec.normOffset = params.normOffset;
   return spec;

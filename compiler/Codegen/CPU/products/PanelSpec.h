@@ -26,8 +26,9 @@ struct PanelMatmulSpec {
   /// Outputs of one group, before gating.
   int64_t n = 0;
   WeightFormat format;
-  /// Panels are (gate, up) pairs; the output is silu(gate) * up.
+  /// Panels are (gate, up) pairs; the output is activation(gate) * up.
   bool gated = false;
+  mlir::mtp::ActivationKind activation = mlir::mtp::ActivationKind::Swiglu;
 
   /// Number of independent matrices stacked in the weights (heads, experts).
   int64_t groups = 1;

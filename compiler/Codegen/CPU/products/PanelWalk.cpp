@@ -53,7 +53,7 @@ void PanelWalk::storeRows(Value group, Value task, Value firstRow, Value count,
       };
       Value result = ofPanel(0);
       if (spec.gated)
-        result = kb.mul(emitSilu(kb, result), ofPanel(1));
+        result = emitGated(kb, spec.activation, result, ofPanel(1));
       Value column = kb.add(kb.mul(task, panelWidth), first), mask;
       if (outputs % panelWidth != 0)
         mask = kb.prefixMask(kb.sub(kb.integer(outputs), column), kb.lanes());

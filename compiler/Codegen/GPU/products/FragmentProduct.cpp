@@ -221,7 +221,7 @@ void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
     Value result = tileOf(kb.integer(0), row);
     if (!spec.gated)
       return result;
-    return kb.mul(emitSilu(kb, result), tileOf(kb.integer(1), row));
+    return emitGated(kb, spec.activation, result, tileOf(kb.integer(1), row));
   };
   Value column = isWide
                      ? kb.add(kb.mul(spec.panel, Order::kOutputs), lane)

@@ -13,6 +13,7 @@ PanelProductSpec mtp::codegen::productSpec(const ProductParams &params) {
   spec.n = params.n;
   spec.format = params.format;
   spec.gated = params.gated;
+  spec.activation = params.activation;
   spec.eps = params.eps;
   spec.normOffset = params.normOffset;
   return spec;
@@ -245,7 +246,7 @@ void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
   };
   Value result = total(0);
   if (spec.gated)
-    result = kb.mul(emitSilu(kb, result), total(1));
+    result = emitGated(kb, spec.activation, result, total(1));
   Value row = kb.add(firstRow, kb.warp());
   Value column = kb.add(kb.mul(spec.panel, kWarp), kb.laneOfWarp());
   int64_t outputs = spec.gated ? spec.n / 2 : spec.n;

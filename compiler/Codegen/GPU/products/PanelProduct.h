@@ -36,8 +36,9 @@ struct PanelProductSpec {
   /// Number of outputs of a matrix, before gating.
   int64_t n = 0;
   WeightFormat format;
-  /// True if panels are (gate, up) pairs; the output is silu(gate) * up.
+  /// True if panels are (gate, up) pairs; the output is activation(gate) * up.
   bool gated = false;
+  mlir::mtp::ActivationKind activation = mlir::mtp::ActivationKind::Swiglu;
   /// The matrix, and the number of the block's panel (or pair).
   Value weights, panel;
   /// Number of rows that the matrix is multiplied with. Active rows come first.

@@ -71,10 +71,13 @@ LogicalResult LinearKernelAttr::verifyRules(KernelErrorFn emitError) const {
     return failure();
   if (!isGated())
     return success();
+  StringRef activation = mtp::stringifyActivationKind(getActivation());
   if (getN() % 2 != 0)
-    return emitError() << "expected an even n for swiglu, got " << getN();
+    return emitError() << "expected an even n for " << activation << ", got "
+                       << getN();
   if (getBias() || getResidual())
-    return emitError() << "expected neither bias nor residual with swiglu";
+    return emitError() << "expected neither bias nor residual with "
+                       << activation;
   return success();
 }
 

@@ -15,16 +15,17 @@ def Exec_LinearKernel : Exec_Kernel<"Linear", "linear", 1, "Other", (ins
   let summary = "rows times a packed weight";
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. Buffers: x, [norm], W, [bias],
-    [residual], y. With `swiglu` the weight's `n` outputs are gates and ups, and
-    y has n / 2 columns. y may be the residual, not x. For bf16 weights rows are
-    rounded to bf16, or the weights are widened if the target has no bf16
-    product. For integer weights rows become integers with a scale each. With
-    `prepared`, x is the result of `prepare_rows`, for a weight in fragments.
+    [residual], y. With `swiglu` or `geglu_tanh` the weight's `n` outputs are
+    gates and ups, and y has n / 2 columns. y may be the residual, not x. For
+    bf16 weights rows are rounded to bf16, or the weights are widened if the
+    target has no bf16 product. For integer weights rows become integers with a
+    scale each. With `prepared`, x is the result of `prepare_rows`, for a weight
+    in fragments.
   }];
   let hasRules = true;
   let methods = [{
     bool isGated() const {
-      return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
+      return getActivation() != ::mlir::mtp::ActivationKind::None;
     }
     /// Returns the columns of y.
     int64_t getOutputs() const { return isGated() ? getN() / 2 : getN(); }

@@ -64,6 +64,10 @@ void SwigluKernelAttr::describe(ContractWriter &w) const {
   describePair(w, *this);
 }
 
+void GegluTanhKernelAttr::describe(ContractWriter &w) const {
+  describePair(w, *this);
+}
+
 void SiluKernelAttr::describe(ContractWriter &w) const {
   w.rows(w.p0, getXStride(), getWidth());          // x
   w.rows(w.p0, getYStride(), getWidth()).result(); // y

@@ -7,14 +7,14 @@ include "dialects/Exec/IR/ExecKernels.td"
 
 def Exec_EmbedKernel : Exec_Kernel<"Embed", "embed", 1, "Rows", (ins
     Exec_Size:$width, Exec_Size:$vocab, Exec_WeightFormat:$format,
-    Exec_Flag:$panels)> {
+    Exec_Flag:$panels, Exec_RealOrNone:$scale)> {
   let summary = "rows of a table";
   let description = [{
     Buffers: table, tokens, y. For integers it writes integer times scale plus
     offset, rounded once, with the same bits on all instruction sets; the width
     need not be a multiple of the group. A token outside the table means the
     nearest. With `panels` the table is in panels of integers, of which token t
-    is output t.
+    is output t. `scale` multiplies the values.
   }];
 }
 
@@ -68,6 +68,11 @@ def Exec_AddKernel : Exec_PairOfRows<"Add", "add"> {
 def Exec_SwigluKernel : Exec_PairOfRows<"Swiglu", "swiglu"> {
   let summary = "silu(a) * b";
   let description = "Buffers: gates, ups, y.";
+}
+
+def Exec_GegluTanhKernel : Exec_PairOfRows<"GegluTanh", "geglu_tanh"> {
+  let summary = "gelu(a) * b";
+  let description = "Buffers: gates, ups, y. The GELU has the tanh form.";
 }
 
 def Exec_SiluKernel : Exec_Kernel<"Silu", "silu", 1, "Rows", (ins

@@ -56,11 +56,11 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
   let summary = "Multiply rows by a packed weight";
   let description = [{
     `y = act(norm(x) W^T + bias) + residual`. The weight's inputs are x's
-    columns and its outputs are y's columns; with `swiglu` it has twice the
-    outputs, gate and up. A norm first divides rows by their root mean square
-    and multiplies them by `norm + offset`. `role` is the role of `mtp.linear`,
-    and changes no kernel. `prepared` is the number of inputs of rows from
-    `exec.prepare_rows`.
+    columns and its outputs are y's columns; with `swiglu` or `geglu_tanh` it
+    has twice the outputs, gate and up. A norm first divides rows by their root
+    mean square and multiplies them by `norm + offset`. `role` is the role of
+    `mtp.linear`, and changes no kernel. `prepared` is the number of inputs of
+    rows from `exec.prepare_rows`.
 
     Example:
     ```mlir
@@ -93,7 +93,7 @@ def Exec_LinearOp : Exec_CallOp<"linear", [
   }];
   let methods = [{
     bool isGated() {
-      return getActivation() == ::mlir::mtp::ActivationKind::Swiglu;
+      return getActivation() != ::mlir::mtp::ActivationKind::None;
     }
     bool isHead() { return getRole() == ::mlir::mtp::ProjectionRole::Head; }
     bool isRouter() { return getRole() == ::mlir::mtp::ProjectionRole::Router; }

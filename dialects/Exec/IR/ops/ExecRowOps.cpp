@@ -42,7 +42,8 @@ KernelAttrInterface EmbedOp::makeKernel() {
       {.width = columnsOf(getY()),
        .vocab = int64_t(getPanelRows().value_or(shapeOf(getTable()).front())),
        .format = getFormat(),
-       .panels = getPanelRows().has_value()});
+       .panels = getPanelRows().has_value(),
+       .scale = getScaleAttr()});
 }
 
 bool EmbedOp::readsAnyRow(size_t index) {
@@ -125,6 +126,10 @@ KernelAttrInterface AddOp::makeKernel() {
 
 KernelAttrInterface SwigluOp::makeKernel() {
   return makePair<SwigluKernelAttr>(*this);
+}
+
+KernelAttrInterface GegluTanhOp::makeKernel() {
+  return makePair<GegluTanhKernelAttr>(*this);
 }
 
 KernelAttrInterface SiluOp::makeKernel() {

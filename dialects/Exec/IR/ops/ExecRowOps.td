@@ -65,13 +65,15 @@ def Exec_EmbedOp : Exec_CallOp<"embed", [
     %z = exec.embed %tokens in %panels rows 49 as <int4, group = 32>
         : (memref<2x3840xi8>, tensor<4xi32>) -> tensor<4x192xf32>
     ```
+    A `scale` multiplies every value.
     - (C1) there is one row per token.
   }];
   let inputs = (ins Exec_Packed:$table, Exec_Numbers:$tokens,
-                    Exec_FormatAttr:$format,
-                    OptionalAttr<I64Attr>:$panel_rows);
+                    Exec_FormatAttr:$format, OptionalAttr<I64Attr>:$panel_rows,
+                    OptionalAttr<F32Attr>:$scale);
   let results = (outs Exec_RowsResult:$y);
-  let syntax = "$tokens `in` $table (`rows` $panel_rows^)? `as` $format";
+  let syntax = "$tokens `in` $table (`rows` $panel_rows^)? `as` $format "
+               "(`scale` $scale^)?";
   let methods = "bool readsAnyRow(size_t index);";
 }
 
@@ -186,6 +188,18 @@ def Exec_SwigluOp : Exec_PairOp<"swiglu"> {
     Example:
     ```mlir
     %y = exec.swiglu %a, %b
+        : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    - (C1) a, b and y have one shape.
+  }];
+}
+
+def Exec_GegluTanhOp : Exec_PairOp<"geglu_tanh"> {
+  let summary = "Gate rows: gelu(a) * b, with the tanh approximation";
+  let description = [{
+    Example:
+    ```mlir
+    %y = exec.geglu_tanh %a, %b
         : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
     ```
     - (C1) a, b and y have one shape.

@@ -83,14 +83,17 @@ static LogicalResult verifyBiases(FusedLinearOp op) {
   return success();
 }
 
-/// Checks fused_linear_c3, for swiglu.
-static LogicalResult verifySwiglu(FusedLinearOp op) {
+/// Checks fused_linear_c3, for gates.
+static LogicalResult verifyGated(FusedLinearOp op) {
+  StringRef activation = stringifyActivationKind(op.getActivation());
   if (op.getWeights().size() != 2 ||
       op.getWeights()[0].getType() != op.getWeights()[1].getType()) {
-    return op.emitOpError("expected gate and up of one type with swiglu");
+    return op.emitOpError("expected gate and up of one type with ")
+           << activation;
   }
   if (!op.getBiases().empty() || op.getResidual())
-    return op.emitOpError("expected no bias and no residual with swiglu");
+    return op.emitOpError("expected no bias and no residual with ")
+           << activation;
   return success();
 }
 
@@ -103,8 +106,8 @@ LogicalResult FusedLinearOp::verify() {
     return failure();
   }
   int64_t width = *outputs;
-  if (getActivation() == ActivationKind::Swiglu) {
-    if (failed(verifySwiglu(*this)))
+  if (getActivation() != ActivationKind::None) {
+    if (failed(verifyGated(*this)))
       return failure();
     width /= 2;
   }

@@ -15,9 +15,10 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
   let summary = "Project rows by several weights at once";
   let description = [{
     `y = act(norm(x) [W0; W1; ...]^T + [b0; b1; ...]) + residual`. The weights
-    are concatenated along N. `swiglu` takes two weights, gate and up, and the
-    result is `silu(gate) * up`. `role` is as in `mtp.linear`. If several
-    projections are fused, it is the router's role, or else the head's.
+    are concatenated along N. `swiglu` and `geglu_tanh` take two weights, gate
+    and up, and compute what the op of this name does. `role` is as in
+    `mtp.linear`. If several projections are fused, it is the router's role, or
+    else the head's.
 
     ```mlir
     %qkv = mtp.fused_linear %x norm %n eps 1.0e-6 weights(%wq, %wk, %wv)
@@ -33,7 +34,7 @@ def MTP_FusedLinearOp : MTP_Op<"fused_linear",
     - (C1) at least one weight; all are [*, x's width] of one element type.
     - (C2) the norm weight has x's width; eps is given together with the norm,
       finite and positive; offset is 0 or 1, and 0 without a norm.
-    - (C3) none: the result's width is the sum of the weights' N; swiglu: two
+    - (C3) none: the result's width is the sum of the weights' N; else two
       weights of one shape, the result's width is their N, no bias and no
       residual.
     - (C4) there is no bias, or one per weight with that weight's N.

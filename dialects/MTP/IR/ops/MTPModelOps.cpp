@@ -133,6 +133,9 @@ LogicalResult WeightOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult EmbedOp::verify() {
+  if (std::optional<APFloat> scale = getScale()) // embed_c3
+    if (failed(expectFinitePositive(*this, "scale", *scale)))
+      return failure();
   if (hasOpenWidths(*this))
     return success();
   auto table = cast<RankedTensorType>(getTable().getType());
@@ -156,6 +159,12 @@ LogicalResult AddOp::verify() {
 }
 
 LogicalResult SwigluOp::verify() {
+  if (hasOpenWidths(*this))
+    return success();
+  return success(succeeded(staticWidth(*this, "the rows", getResult())));
+}
+
+LogicalResult GegluTanhOp::verify() {
   if (hasOpenWidths(*this))
     return success();
   return success(succeeded(staticWidth(*this, "the rows", getResult())));

@@ -129,15 +129,19 @@ def MTP_EmbedOp : MTP_ModelOp<"embed"> {
          : tensor<?xi32>, tensor<4096x192xbf16> -> tensor<?x192xf32>
     ```
 
+    A `scale` multiplies every row.
+
     Constraints:
     - (C1) one result row per token.
     - (C2) the result has the table's width.
+    - (C3) the scale is finite and positive.
   }];
-  let arguments = (ins MTP_Tokens:$tokens, MTP_WeightMatrix:$table);
+  let arguments = (ins MTP_Tokens:$tokens, MTP_WeightMatrix:$table,
+                       OptionalAttr<F64Attr>:$scale);
   let results = (outs MTP_Activation:$result);
   let assemblyFormat = [{
-    $tokens `,` $table attr-dict `:` type($tokens) `,` type($table)
-    `->` type($result)
+    $tokens `,` $table (`scale` $scale^)? attr-dict `:` type($tokens) `,`
+    type($table) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -286,6 +290,26 @@ def MTP_SwigluOp : MTP_ModelOp<"swiglu", [SameOperandsAndResultType]> {
 
     ```mlir
     %y = mtp.swiglu %gate, %up : tensor<?x512xf32>
+    ```
+
+    Constraints:
+    - (C1) the width is static.
+  }];
+  let arguments = (ins MTP_Activation:$gate, MTP_Activation:$up);
+  let results = (outs MTP_Activation:$result);
+  let assemblyFormat = "$gate `,` $up attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def MTP_GegluTanhOp
+    : MTP_ModelOp<"geglu_tanh", [SameOperandsAndResultType]> {
+  let summary = "Gate one activation by the GELU of another";
+  let description = [{
+    `y = gelu(gate) * up` with the tanh approximation of the GELU:
+    `gelu(x) = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`.
+
+    ```mlir
+    %y = mtp.geglu_tanh %gate, %up : tensor<?x512xf32>
     ```
 
     Constraints:
