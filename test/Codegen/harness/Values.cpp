@@ -2,19 +2,43 @@
 
 #include "Harness.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
 
 using namespace mtp::codegen;
 
+/// Returns a number from 0 up to but without 1.
+static float uniform(std::mt19937 &generator) {
+  float number = float(uint32_t(generator())) * 0x1p-32f;
+  return std::min(number, 0x1.fffffep-1f);
+}
+
+/// Returns two independent numbers of the standard normal distribution, by
+/// Marsaglia's polar method. std::normal_distribution returns these numbers,
+/// too, but takes a logarithm of long double for each.
+static std::pair<float, float> twoNormal(std::mt19937 &generator) {
+  float x, y, square;
+  do {
+    x = 2.0f * uniform(generator) - 1.0f;
+    y = 2.0f * uniform(generator) - 1.0f;
+    square = x * x + y * y;
+  } while (square > 1.0f || square == 0.0f);
+  float factor = std::sqrt(-2.0f * std::log(square) / square);
+  return {y * factor, x * factor};
+}
+
 std::vector<float> test::randomFloats(size_t count, uint32_t seed,
                                       float scale) {
   std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(0.0f, scale);
   std::vector<float> values(count);
-  for (float &value : values)
-    value = normal(generator);
+  for (size_t i = 0; i < count; i += 2) {
+    auto [first, second] = twoNormal(generator);
+    values[i] = first * scale;
+    if (i + 1 < count)
+      values[i + 1] = second * scale;
+  }
   return values;
 }
 
