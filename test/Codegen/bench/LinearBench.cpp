@@ -5,13 +5,13 @@
 // time of one thread. Only the ratios are meaningful: the bandwidth of a shared
 // machine changes from minute to minute.
 //
-//   mtp_codegen_bench [k [n [dtype [target [group]]]]]
+//   mtp_codegen_bench [k [n [dtype [target [group [scales [offset]]]]]]]
 //
 //===----------------------------------------------------------------------===//
 
 #include "test/Codegen/harness/Harness.h"
 
-#include "runtime/schema/QuantizedPanel.h"
+#include "test/Codegen/harness/Quantized.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -71,34 +71,37 @@ private:
 
 /// Returns the size of n x k weights, and sets the config that describes their
 /// storage.
-static size_t describe(int k, int n, const std::string &dtype, int group,
+static size_t describe(int k, int n, mtp::WeightFormat format,
                        std::string &config) {
-  config = "k = " + std::to_string(k) + ", n = " + std::to_string(n) +
-           ", format = <" + dtype;
-  mtp::WeightFormat format;
-  if (auto elements = mtp::findWeightElements(dtype))
-    format.elements = *elements;
-  if (format.isQuantized()) {
-    format.group = group;
-    config += ", group = " + std::to_string(group);
-  }
-  config += ">";
+  config = "k = " + std::to_string(k) + ", n = " + std::to_string(n);
+  if (format.isQuantized())
+    config += ", " + Quantization{format.elements, int(format.group),
+                                  format.scales, format.hasOffset}
+                         .config();
+  else
+    config += ", format = <" + std::string(format.name()) + ">";
   return format.panelBytes(k, 32) * ((n + 31) / 32);
 }
 
 int main(int argc, char **argv) {
   int k = argc > 1 ? std::atoi(argv[1]) : 2048;
   int n = argc > 2 ? std::atoi(argv[2]) : 8192;
-  std::string dtype = argc > 3 ? argv[3] : "bf16";
+  mtp::WeightFormat format;
+  format.elements = mtp::findWeightElements(argc > 3 ? argv[3] : "bf16")
+                        .value_or(mtp::WeightElements::BF16);
+  if (format.isQuantized())
+    format.group = argc > 5 ? std::atoi(argv[5]) : int(mtp::kDefaultQuantGroup);
+  for (size_t i = 0; i < std::size(mtp::kWeightScales) && argc > 6; ++i)
+    if (argv[6] == mtp::kWeightScales[i])
+      format.scales = mtp::WeightScales(i);
+  format.hasOffset = argc > 7;
   auto target = TargetDesc::parse(argc > 4 ? argv[4] : "native");
   if (!target) {
     std::fprintf(stderr, "%s\n", llvm::toString(target.takeError()).c_str());
     return 1;
   }
   std::string config;
-  size_t bytes = describe(
-      k, n, dtype, argc > 5 ? std::atoi(argv[5]) : int(mtp::kDefaultQuantGroup),
-      config);
+  size_t bytes = describe(k, n, format, config);
   Kernel kernel(*target, "linear", config);
   size_t copies = std::max<size_t>(2, totalBytes / bytes);
   Lines weights(bytes * copies, 0x3c), scratch(kernel.scratchBytes());
