@@ -29,8 +29,11 @@ protected:
     return *digest;
   }
 
-  /// Waits until the index keeps the digests of files that exist now.
-  static void settle() { std::this_thread::sleep_for(std::chrono::seconds(4)); }
+  /// Waits until the index keeps the digests of files that exist now: a little
+  /// longer than the three seconds that it requires.
+  static void settle() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3100));
+  }
 
   Descriptor folder;
 };

@@ -111,7 +111,7 @@ private:
 inline std::unique_ptr<Session> open(uint32_t context = 96) {
   FakeOptions options;
   options.maxContext = context;
-  return *Session::create(loadFakeModel(options));
+  return openFake(options);
 }
 
 inline bool contains(const std::string &text, const char *part) {

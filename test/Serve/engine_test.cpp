@@ -63,7 +63,7 @@ Request request(uint32_t i, uint32_t maxTokens) {
 
 TEST(Engine, GivesWhatEachSequenceHasAlone) {
   Reports reports;
-  Engine engine(*Session::create(loadFakeModel()), reports.sink());
+  Engine engine(openFake(), reports.sink());
   for (uint32_t i = 0; i < 12; ++i)
     engine.submit(100 + i, request(i, 8 + i));
   reports.awaitEnds(12);
@@ -82,7 +82,7 @@ TEST(Engine, GivesWhatEachSequenceHasAlone) {
 
 TEST(Engine, RefusesWhatTheSessionRefuses) {
   Reports reports;
-  Engine engine(*Session::create(loadFakeModel()), reports.sink());
+  Engine engine(openFake(), reports.sink());
   engine.submit(1, request(1, 1000));
   engine.submit(2, request(2, 4));
   reports.awaitEnds(2);
@@ -96,7 +96,7 @@ TEST(Engine, CancelsOneAndNoOther) {
   Reports reports;
   FakeOptions options;
   options.maxContext = 2048;
-  Engine engine(*Session::create(loadFakeModel(options)), reports.sink());
+  Engine engine(openFake(options), reports.sink());
   // Cancelled before it runs, while it waits, while it runs, and not at all.
   engine.submit(1, request(1, 2000));
   engine.cancel(1);
@@ -127,7 +127,7 @@ TEST(Engine, PausesOneAndNoOther) {
   Reports reports;
   FakeOptions options;
   options.maxContext = 2048;
-  Engine engine(*Session::create(loadFakeModel(options)), reports.sink());
+  Engine engine(openFake(options), reports.sink());
   for (Handle handle : {1, 2})
     engine.submit(handle, request(uint32_t(handle), 2000));
   reports.awaitToken(1);
@@ -171,7 +171,7 @@ TEST(Engine, AFailedStepFailsAllAtHandAndAllThatComes) {
 TEST(Engine, CloseEndsWhatIsAtHand) {
   Reports reports;
   {
-    Engine engine(*Session::create(loadFakeModel()), reports.sink());
+    Engine engine(openFake(), reports.sink());
     for (uint32_t i = 0; i < 8; ++i)
       engine.submit(i, request(i, 30));
     engine.close();

@@ -23,8 +23,7 @@ public:
   explicit Rig(uint32_t waiting = 64, ServerOptions given = {})
       : options(std::move(given)),
         dispatcher(
-            *Session::create(loadFakeModel()), makeFacts(facts),
-            limitsOf(options, waiting),
+            openFake(), makeFacts(facts), limitsOf(options, waiting),
             [this](std::function<void()> call) { calls.put(std::move(call)); }),
         routes(dispatcher, options) {}
 

@@ -238,7 +238,7 @@ TEST(Server, AFailedStepIsAnsweredAndEndsIt) {
 TEST(Server, WhatHasBeenGivenNothingIsRetriedOnce) {
   FakeOptions fake;
   fake.maxContext = kLong;
-  LosingServer server([fake] { return Session::create(loadFakeModel(fake)); });
+  LosingServer server([fake] { return openFake(fake); });
   EXPECT_TRUE(contains(server.streamed, "the device is lost"));
   EXPECT_TRUE(contains(server.answered, "HTTP/1.1 200 OK"))
       << server.answered.substr(0, 500);

@@ -297,21 +297,23 @@ Status KvCacheManager::checkInvariant() const {
   for (uint32_t page : freeList)
     if (page == 0 || isFree[page]++)
       return internalError(strCat("page ", page, " is free twice"));
+  std::vector<uint8_t> isCached(config.pages, 0);
+  for (auto [tick, page] : lru)
+    isCached[page] |= pages[page].tick == tick;
   uint32_t heldCount = 0, indexed = 0;
   for (uint32_t page = 1; page < config.pages; ++page) {
     if (references[page] != pages[page].references)
       return internalError(strCat("page ", page, " has ",
                                   pages[page].references,
                                   " references, expected ", references[page]));
-    bool cached =
-        lru.count(pages[page].tick) && lru.at(pages[page].tick) == page;
-    bool isHeld = references[page] > 0;
+    bool cached = isCached[page], isHeld = references[page] > 0;
+    bool isIndexed = index.contains(page);
     heldCount += isHeld;
-    indexed += index.contains(page);
+    indexed += isIndexed;
     if (isFree[page] + cached + isHeld != 1)
       return internalError(
           strCat("page ", page, " is not exactly one of free, cached, held"));
-    if (cached != (!isHeld && index.contains(page)))
+    if (cached != (!isHeld && isIndexed))
       return internalError(strCat("page ", page,
                                   " is cached without an entry "
                                   "or has one while free"));

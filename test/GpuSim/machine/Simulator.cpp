@@ -10,9 +10,11 @@ using namespace mtp::gpusim;
 /// launches.
 static constexpr size_t kShadowPages = 1024;
 
-Simulator &mtp::gpusim::simulator() {
-  // Never destroyed: an image's code may run until the process ends.
+Simulator *mtp::gpusim::theSimulator = nullptr;
+
+Simulator &mtp::gpusim::makeSimulator() {
   static auto *instance = new Simulator;
+  theSimulator = instance;
   return *instance;
 }
 
@@ -54,14 +56,6 @@ bool Simulator::inject(const std::string &name, int64_t value) {
 void Simulator::setSeed(uint64_t seed) {
   seedValue = seed;
   state = seed * 0x9e3779b97f4a7c15 + 1;
-}
-
-uint32_t Simulator::random(uint32_t bound) {
-  if (!seedValue)
-    return 0;
-  // Knuth's multiplier. The high bits are good enough for an order.
-  state = state * 6364136223846793005 + 1442695040888963407;
-  return (state >> 33) % bound;
 }
 
 void Simulator::trimShadow() {

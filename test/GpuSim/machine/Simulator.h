@@ -45,7 +45,13 @@ public:
   Simulator();
 
   /// Returns a number below `bound` that follows from the seed.
-  uint32_t random(uint32_t bound);
+  uint32_t random(uint32_t bound) {
+    if (!seedValue)
+      return 0;
+    // Knuth's multiplier. The high bits are good enough for an order.
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return (state >> 33) % bound;
+  }
   uint64_t seed() const { return seedValue; }
   void setSeed(uint64_t seed);
   /// Returns a new number of a launch or block, never 0.
@@ -96,7 +102,13 @@ private:
   uint32_t stampCount = 0;
 };
 
-Simulator &simulator();
+/// The simulator, which is never destroyed: an image's code may run until the
+/// process ends.
+extern Simulator *theSimulator;
+Simulator &makeSimulator();
+inline Simulator &simulator() {
+  return theSimulator ? *theSimulator : makeSimulator();
+}
 
 } // namespace mtp::gpusim
 

@@ -46,14 +46,14 @@ static bool isOnStack(uintptr_t address) {
                                                     bool shared, uintptr_t base,
                                                     const Race &race) {
   std::string by = "several blocks";
-  if (race.mark.block != kManyBlocks) {
-    by = "block " + std::to_string(race.mark.block);
-    if (race.mark.block == running->linear)
-      by = race.mark.thread == kManyOfBlock ? "several threads of the block"
-           : race.mark.thread & kManyOfWarp
+  if (race.mark.block() != kManyBlocks) {
+    by = "block " + std::to_string(race.mark.block());
+    if (race.mark.block() == running->linear)
+      by = race.mark.thread() == kManyOfBlock ? "several threads of the block"
+           : race.mark.thread() & kManyOfWarp
                ? "several lanes of warp " +
-                     std::to_string(race.mark.thread & 0x7fff)
-               : "thread " + std::to_string(race.mark.thread);
+                     std::to_string(race.mark.thread() & 0x7fff)
+               : "thread " + std::to_string(race.mark.thread());
   }
   running->faultHere("race: " + access.text() + " at byte " +
                      std::to_string(race.address - base) + " of " +
@@ -63,9 +63,9 @@ static bool isOnStack(uintptr_t address) {
 
 static void checkRace(Simulator &device, const Access &access, bool shared,
                       uintptr_t base) {
-  const Race *race = device.races.access(
-      access.address, access.bytes, access.flags & (kRead | kWrite | kAtomic),
-      running->who(shared));
+  const Race *race =
+      device.races.access(access.address, access.bytes, access.flags,
+                          running->who(shared, access.flags & kAtomic));
   if (race) [[unlikely]]
     faultAtRace(access, shared, base, *race);
 }

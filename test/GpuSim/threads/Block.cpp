@@ -20,7 +20,7 @@ Block::Block(Launch &launch, Dim3 index, uint32_t linear)
       sharedBytes(launch.sharedBytes()), sharedWritten(sharedBytes),
       threads(launch.block.count()), ready((threads.size() + 31) / 32),
       warps(ready.size()), stamp(simulator().nextStamp()),
-      live(threads.size()) {
+      launchStamp(launch.stamp()), live(threads.size()) {
   sharedStorage.resize(sharedBytes + kSharedAlign);
   auto base = reinterpret_cast<uintptr_t>(sharedStorage.data());
   shared = sharedStorage.data() + (kSharedAlign - base % kSharedAlign);
@@ -134,17 +134,6 @@ std::string Block::name(const Thread &thread) const {
            std::to_string(at.z) + ")";
   };
   return "block " + text(index) + " thread " + text(threadIndex(thread));
-}
-
-Mark Block::who(bool isShared) {
-  const Thread &me = self();
-  Mark mark;
-  mark.stamp = isShared ? stamp : launch.stamp();
-  mark.block = linear;
-  mark.epoch = epoch;
-  mark.warpEpoch = warps[me.id / 32].epoch;
-  mark.thread = me.id;
-  return mark;
 }
 
 void Block::barrier(int32_t id) {

@@ -84,7 +84,11 @@ public:
   void barrier(int32_t id);
   [[noreturn]] void faultHere(const std::string &text);
   std::string name(const Thread &thread) const;
-  Mark who(bool shared);
+  /// Returns the mark of an access of the running thread.
+  Mark who(bool isShared, bool isAtomic) const {
+    return {isShared ? stamp : launchStamp, linear,      epoch,
+            warps[current->id / 32].epoch,  current->id, isAtomic};
+  }
   unsigned threadCount() const { return threads.size(); }
   Dim3 threadIndex(const Thread &thread) const;
 
@@ -105,7 +109,9 @@ private:
   /// Mask of the ready lanes of each warp.
   std::vector<uint32_t> ready;
   std::vector<Warp> warps;
-  uint32_t epoch = 1, stamp;
+  uint32_t epoch = 1;
+  /// Numbers of the block and of the launch, for marks.
+  const uint32_t stamp, launchStamp;
   Thread *current = nullptr;
   unsigned live, arrived = 0;
   void *mainStack = nullptr;

@@ -460,6 +460,12 @@ mtp::test::loadFakeModel(const FakeOptions &options) {
   std::abort();
 }
 
+std::unique_ptr<Session> mtp::test::openFake(const FakeOptions &options) {
+  SessionOptions single;
+  single.threads = 1;
+  return *Session::create(loadFakeModel(options), single);
+}
+
 std::vector<float> mtp::test::fakeLogits(const std::vector<int32_t> &tokens) {
   uint32_t history = 1;
   int32_t previous = 0, last = 0;

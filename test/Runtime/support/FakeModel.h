@@ -53,6 +53,10 @@ std::string writeFile(const std::string &name,
 /// Writes and loads a fake model. Aborts the test binary on an error.
 std::shared_ptr<const Model> loadFakeModel(const FakeOptions &options = {});
 
+/// Opens a session of a fake model that runs in the caller's thread. Its
+/// kernels are so short that a second thread would only wait.
+std::unique_ptr<Session> openFake(const FakeOptions &options = {});
+
 /// Returns the logits after a list of tokens.
 std::vector<float> fakeLogits(const std::vector<int32_t> &tokens);
 

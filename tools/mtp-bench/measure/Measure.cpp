@@ -20,9 +20,11 @@
 using namespace mtp;
 using namespace mtp::bench;
 
-/// Seconds for each rate of the machine that is measured before and after all
-/// other measurements.
-static constexpr double kMachineSeconds = 0.25;
+/// Returns the seconds for each rate of the machine that is measured before and
+/// after all other measurements: less for fewer turns than the default.
+static double machineSeconds(const Options &options) {
+  return std::min(0.25, 0.05 * options.turns);
+}
 
 /// Row counts at which a plain step is measured if the envelope has them.
 static constexpr uint32_t kRowCounts[] = {1,  2,  3,  4,  6,  8,  12,
@@ -191,7 +193,7 @@ Result<Results> bench::measure(Options &options) {
                             options.session.pinThreads, options.seed,
                             options.temperature));
   runner->repeatTokens(options.period);
-  results.machine.push_back(machine->measure(kMachineSeconds));
+  results.machine.push_back(machine->measure(machineSeconds(options)));
   MTP_RETURN_IF_ERROR(measurePoints(*runner, options, *machine, results));
   results.prefillKernels =
       runner->useLibrary(options.session.deterministic).kernels;
@@ -202,7 +204,7 @@ Result<Results> bench::measure(Options &options) {
     MTP_RETURN_IF_ERROR(measurePrompt(*runner, options, ofPrompt));
   if (options.wantsSessions())
     MTP_RETURN_IF_ERROR(measureSessions(model, options, results.sessions));
-  results.machine.push_back(machine->measure(kMachineSeconds));
+  results.machine.push_back(machine->measure(machineSeconds(options)));
   results.rates = ratesOf(results.machine, options.estimate);
   results.isNoisy = isNoisy(results.machine, options.estimate);
   if (options.wants("speculative"))
