@@ -56,7 +56,8 @@ collectStatistics(const Calibration &calibration) {
           llvm::sys::fs::createUniqueDirectory("mtpc-calibrate", folder))
     return mtp::unavailable("--calibrate: cannot create a temporary folder: " +
                             error.message());
-  llvm::scope_exit cleanUp([&] { llvm::sys::fs::remove_directories(folder); });
+  llvm::scope_exit cleanUp(
+      [&] { (void)llvm::sys::fs::remove_directories(folder); });
   std::string artifact = std::string(folder) + "/collect.bin";
   std::string moments = std::string(folder) + "/moments.safetensors";
   std::vector<std::string> arguments = {calibration.model, "-o", artifact,
