@@ -102,6 +102,8 @@ static Result<uint32_t> readK(int32_t k, const Session &session) {
     return Request::kAutomatic;
   case MTP_K_SESSION:
     return Request::kSessions;
+  default:
+    break;
   }
   return invalidArgument(strCat("expected k of 0 or more, MTP_K_MAXIMUM (",
                                 MTP_K_MAXIMUM, "), MTP_K_AUTO (", MTP_K_AUTO,

@@ -204,6 +204,18 @@ static Status verifyActive(const Memory &memory,
   return verifyFewerRows(context.kernel());
 }
 
+/// Checks that the params of a builtin fit 64 bits at each n. The contracts of
+/// other kernels have ranges for them.
+static Status verifyBuiltinParams(const Memory &memory,
+                                  const CommandContext &context) {
+  std::span<const Count> params = context.params();
+  for (size_t i = 0; i < params.size(); ++i)
+    if (!memory.isWithin(params[i], INT64_MIN, INT64_MAX))
+      return dataLoss(strCat("params[", i, "]: ", params[i].base, " + n * ",
+                             params[i].step, " does not fit 64 bits"));
+  return okStatus();
+}
+
 static Status verifyCommand(const Memory &memory, const Command &command) {
   CommandContext context{memory.artifact, memory.plan, memory.program, command};
   if (Status status = verifyActive(memory, context); !status.isOk())
@@ -218,6 +230,7 @@ static Status verifyCommand(const Memory &memory, const Command &command) {
                                                 : verifyBlocks(context));
     return verifyTaskCount(context);
   }
+  MTP_RETURN_IF_ERROR(verifyBuiltinParams(memory, context));
   // A builtin's result is its last buffer.
   if (Status status = verifyWritable(memory.artifact, places.back());
       !status.isOk())

@@ -49,8 +49,8 @@ template <typename T>
 static bool parseWhole(std::optional<std::string_view> text, T &number) {
   if (!text)
     return false;
-  const char *last = text->data() + text->size();
-  auto end = std::from_chars(text->data(), last, number);
+  const char *first = text->data(), *last = first + text->size();
+  auto end = std::from_chars(first, last, number);
   return end.ec == std::errc() && end.ptr == last;
 }
 

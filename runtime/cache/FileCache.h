@@ -50,7 +50,7 @@ struct UsedFile {
 class FileMaker {
 public:
   FileMaker(FileMaker &&other)
-      : name(other.name), work(std::exchange(other.work, {})),
+      : name(std::move(other.name)), work(std::exchange(other.work, {})),
         lock(std::move(other.lock)) {}
   ~FileMaker();
 

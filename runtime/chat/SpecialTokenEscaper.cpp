@@ -129,8 +129,10 @@ ChatPrompt SpecialTokenEscaper::unmark(std::string_view text) const {
        begin = at + markBytes.size()) {
     prompt.text += text.substr(begin, at - begin);
     size_t character = prompt.text.size();
-    while (character > 0 &&
-           (uint8_t(prompt.text[--character]) & 0xC0) == 0x80) {
+    while (character > 0) {
+      --character;
+      if ((uint8_t(prompt.text[character]) & 0xC0) != 0x80)
+        break;
     }
     if (prompt.literals.empty() || prompt.literals.back() < character)
       prompt.literals.push_back(character);

@@ -53,7 +53,7 @@ Status Admission::prepare(Sequence &sequence) {
   Residency &residency = *sequence.residency;
   uint32_t places = state.host.mostPlaced();
   residency.drafters.places.assign(places, {});
-  residency.drafters.placeWords.assign(places * kPlaceWords, 0);
+  residency.drafters.placeWords.assign(size_t(places) * kPlaceWords, 0);
   state.results.count(&sequence, &Statistics::cachedTokens, residency.reused);
   const std::vector<int32_t> &output = sequence.output.tokens();
   std::optional<int32_t> anchor;

@@ -17,7 +17,7 @@ void JsonWriter::separate() {
   out += first ? "" : ",";
   if (layout == Layout::Indented) {
     out += '\n';
-    out.append(2 * depth, ' ');
+    out.append(size_t(2) * depth, ' ');
   } else if (!first) {
     out += ' ';
   }
@@ -35,7 +35,7 @@ void JsonWriter::close(char bracket) {
   --depth;
   if (!first && layout == Layout::Indented) {
     out += '\n';
-    out.append(2 * depth, ' ');
+    out.append(size_t(2) * depth, ' ');
   }
   out += bracket;
   first = false;

@@ -19,7 +19,7 @@ bool isPrintableLatin1(uint32_t byte) {
 
 struct Alphabet {
   std::array<uint32_t, 256> characters;
-  std::array<int16_t, 2 * kFirstSubstitute>
+  std::array<int16_t, size_t(2) * kFirstSubstitute>
       bytes; ///< The byte of each character, or -1.
 };
 

@@ -45,7 +45,7 @@ static void addRequestFlags(CLI::App &app, ServeFlags &flags) {
   addOption(
       app, "--field", "NAME=VALUE",
       "A further field of each request, such as k=2 or cache_prompt=false",
-      /*repeats=*/true, [&load](const std::string &, std::string text) {
+      /*repeats=*/true, [&load](const std::string &, const std::string &text) {
         if (Status status = readField(text, load); !status.isOk())
           throw CLI::ValidationError(std::string(status.message()));
       });

@@ -72,9 +72,8 @@ static void addMeasureFlags(CLI::App &app, Options &o) {
 }
 
 static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
-  addArtifact(app, o.artifact);
   // --serve needs no artifact.
-  app.get_option("artifact")->required(false);
+  addArtifact(app, o.artifact)->required(false);
   addMeasureFlags(app, o);
   addNumber(app, "--turns", o.turns, "Turns of all points (default: 5)");
   addChoice<Estimate>(

@@ -190,13 +190,13 @@ Status Chat::generate(SequenceId id, ChatPrinter &printer) {
 
 Status Chat::describe(SequenceId id, double seconds) {
   MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(id));
+  uint64_t promptTokens = s.cachedTokens + s.prefillTokens;
   char line[256];
   std::snprintf(
       line, sizeof(line),
       "%llu of %llu prompt tokens cached, %llu tokens in %llu rounds, "
       "%.3f s, acceptance length %.2f",
-      (unsigned long long)s.cachedTokens,
-      (unsigned long long)(s.cachedTokens + s.prefillTokens),
+      (unsigned long long)s.cachedTokens, (unsigned long long)promptTokens,
       (unsigned long long)s.outputTokens, (unsigned long long)s.slotRounds,
       seconds,
       s.slotRounds ? double(s.roundTokens) / double(s.slotRounds) : 1.0);

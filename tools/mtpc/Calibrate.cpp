@@ -57,7 +57,7 @@ static mtp::Result<std::string> findRunner(const std::string &folder) {
                        "package of the runtime has it");
 }
 
-Calibrator::Folder::~Folder() { llvm::sys::fs::remove_directories(path); }
+Calibrator::Folder::~Folder() { (void)llvm::sys::fs::remove_directories(path); }
 
 /// Compiles the model and runs the text.
 mtp::Status Calibrator::run(const Calibration &calibration) {

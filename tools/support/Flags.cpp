@@ -128,7 +128,8 @@ CLI::Option *mtp::addOption(
   return app
       .add_option(
           names,
-          [=](const CLI::results_t &values) {
+          [name, repeats,
+           take = std::move(take)](const CLI::results_t &values) {
             if (values.size() > 1 && !repeats)
               throw CLI::ValidationError(
                   name, "expected once, got " + std::to_string(values.size()) +
@@ -186,6 +187,6 @@ CLI::Option *mtp::addFlag(CLI::App &app, const std::string &names, bool &flag,
       ->disable_flag_override();
 }
 
-void mtp::addArtifact(CLI::App &app, std::string &path) {
-  app.add_option("artifact", path, "File that mtpc wrote")->required();
+CLI::Option *mtp::addArtifact(CLI::App &app, std::string &path) {
+  return app.add_option("artifact", path, "File that mtpc wrote")->required();
 }

@@ -129,8 +129,8 @@ CLI::Option *addChoice(CLI::App &app, const std::string &names, T &value,
 CLI::Option *addFlag(CLI::App &app, const std::string &names, bool &flag,
                      const std::string &text, bool value = true);
 
-/// Adds the artifact that the tool works on.
-void addArtifact(CLI::App &app, std::string &path);
+/// Adds the artifact that the tool works on, a required argument.
+CLI::Option *addArtifact(CLI::App &app, std::string &path);
 
 } // namespace mtp
 

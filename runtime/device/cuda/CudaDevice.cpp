@@ -76,8 +76,8 @@ Result<double> CudaDevice::copyRate(uint64_t bytes) {
   for (CUevent event : events)
     note(driver.cuEventDestroy(event));
   MTP_RETURN_IF_ERROR(status);
-  return 2 * double(bytes) * double(kCopies - kCopies / 2) /
-         (double(milliseconds) * 1e-3);
+  constexpr size_t kTimed = kCopies - kCopies / 2;
+  return 2 * double(bytes) * double(kTimed) / (double(milliseconds) * 1e-3);
 }
 
 Result<std::unique_ptr<Device>>

@@ -9,7 +9,7 @@
 using namespace mtp;
 
 Result<std::shared_ptr<GemmLibrary>>
-GemmLibrary::open(std::shared_ptr<CudaContext>) {
+GemmLibrary::open(const std::shared_ptr<CudaContext> &) {
   return failedPrecondition("cuBLASLt: the runtime was built without "
                             "cublasLt.h of CUDA 13");
 }
@@ -162,7 +162,7 @@ std::string Library::name() const {
 }
 
 Result<std::shared_ptr<GemmLibrary>>
-GemmLibrary::open(std::shared_ptr<CudaContext> context) {
+GemmLibrary::open(const std::shared_ptr<CudaContext> &context) {
   // A handle takes a third of a second to create, so all executables that exist
   // at one time share it.
   std::lock_guard<std::mutex> lock(context->shared().mutex);
@@ -275,6 +275,8 @@ Status Product::start(std::span<const uint64_t> words) {
 Status Product::enqueue(const GemmBuffers &buffers, CUstream stream) {
   float one = 1, zero = 0;
   auto pointer = [](CUdeviceptr address) {
+    // The driver's addresses are integers, the library's are pointers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<void *>(address);
   };
   return check(library->api.cublasLtMatmul(

@@ -43,7 +43,7 @@ public:
   /// the one that the driver contains, else libcublasLt.so.13. The context must
   /// be current in the calling thread.
   static Result<std::shared_ptr<GemmLibrary>>
-  open(std::shared_ptr<CudaContext> context);
+  open(const std::shared_ptr<CudaContext> &context);
 
   /// Returns the name and version, such as "cuBLASLt 13.1.0".
   virtual std::string name() const = 0;

@@ -47,10 +47,9 @@ void HostCopy::start() {
 /// would be a fault.
 static void readAhead(const uint8_t *from, uint64_t bytes) {
   static const auto page = uintptr_t(::sysconf(_SC_PAGESIZE));
-  auto address = reinterpret_cast<uintptr_t>(from);
-  uintptr_t begin = address / page * page;
-  auto *start = reinterpret_cast<void *>(begin);
-  size_t length = address + bytes - begin;
+  size_t inPage = reinterpret_cast<uintptr_t>(from) % page;
+  void *start = const_cast<uint8_t *>(from - inPage);
+  size_t length = inPage + bytes;
 #ifdef MADV_POPULATE_READ
   if (::madvise(start, length, MADV_POPULATE_READ) == 0 || errno != EINVAL)
     return;

@@ -172,7 +172,7 @@ Status CudaGraph::addParts(CUgraph graph, GraphParts &parts, CUstream stream) {
 }
 
 Result<std::unique_ptr<CudaGraph>>
-CudaGraph::build(std::shared_ptr<CudaContext> context, GraphParts parts,
+CudaGraph::build(const std::shared_ptr<CudaContext> &context, GraphParts parts,
                  CUstream stream) {
   const DriverApi &driver = context->driver();
   std::unique_ptr<CudaGraph> result(new CudaGraph(context));

@@ -57,7 +57,7 @@ public:
   /// graph allocates its device memory here. If memory is short, returns
   /// ResourceExhausted and changes nothing.
   static Result<std::unique_ptr<CudaGraph>>
-  build(std::shared_ptr<CudaContext> context, GraphParts parts,
+  build(const std::shared_ptr<CudaContext> &context, GraphParts parts,
         CUstream stream);
   ~CudaGraph();
 

@@ -61,7 +61,8 @@ Status PlanGemms::add(const CudaContext &context, const Plan &plan,
 }
 
 Result<std::unique_ptr<PlanGemms>>
-PlanGemms::create(std::shared_ptr<CudaContext> context, const Plan &plan) {
+PlanGemms::create(const std::shared_ptr<CudaContext> &context,
+                  const Plan &plan) {
   std::unique_ptr<PlanGemms> gemms(new PlanGemms());
   MTP_ASSIGN_OR_RETURN(gemms->source, GemmLibrary::open(context));
   for (const GemmShape &shape : gemmShapes(plan))

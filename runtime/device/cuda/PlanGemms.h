@@ -15,7 +15,7 @@ namespace mtp {
 class PlanGemms {
 public:
   static Result<std::unique_ptr<PlanGemms>>
-  create(std::shared_ptr<CudaContext> context, const Plan &plan);
+  create(const std::shared_ptr<CudaContext> &context, const Plan &plan);
 
   /// Returns the product of a kernel for `rows` rows.
   GemmProduct *find(const schema::Gemm &gemm, int64_t rows) const;

@@ -68,7 +68,7 @@ Status DrafterCatchUp::writePlaces(Residency &residency,
   DrafterProgress &drafters = residency.drafters;
   std::vector<int32_t> words(drafters.placeWords.size(), 0);
   for (uint32_t k = 1; k <= drafters.places.size(); ++k) {
-    int32_t *own = &words[(k - 1) * kPlaceWords];
+    int32_t *own = &words[size_t(k - 1) * kPlaceWords];
     const DrafterProgress::Places &places = drafters.places[k - 1];
     own[kPlaceSkipped] = runs(k) ? int32_t(places.skipped) : INT32_MAX;
     own[kPlaceFirst] = int32_t(places.first);

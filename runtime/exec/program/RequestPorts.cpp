@@ -46,7 +46,7 @@ static Result<uint32_t> findInput(const Artifact &artifact,
 }
 
 Result<InputBytes> mtp::readInputs(const Artifact &artifact,
-                                   std::vector<RequestInput> inputs) {
+                                   std::vector<RequestInput> &&inputs) {
   InputBytes bytes;
   for (RequestInput &input : inputs) {
     MTP_ASSIGN_OR_RETURN(uint32_t state, findInput(artifact, input.name));

@@ -22,7 +22,7 @@ using InputBytes = std::map<uint32_t, std::vector<uint8_t>>;
 /// Takes the bytes out of a request's inputs. InvalidArgument for a name that
 /// the model does not have or that comes twice, and for another type or size.
 Result<InputBytes> readInputs(const Artifact &artifact,
-                              std::vector<RequestInput> inputs);
+                              std::vector<RequestInput> &&inputs);
 
 /// Returns the declared outputs of a plan's programs, each once.
 std::vector<RequestOutputType> requestOutputs(const Plan &plan);

@@ -333,7 +333,7 @@ Result<std::vector<Token>> Lexer::run() {
 
 } // namespace
 
-Status jinja::failAt(Position position, std::string message) {
+Status jinja::failAt(Position position, std::string_view message) {
   return invalidArgument(strCat(message, " at line ", position.line,
                                 ", column ", position.column));
 }

@@ -17,7 +17,7 @@ namespace mtp::jinja {
 Result<std::vector<Token>> tokenize(std::string_view source);
 
 /// Returns the error "`message` at line L, column C".
-Status failAt(Position position, std::string message);
+Status failAt(Position position, std::string_view message);
 
 } // namespace mtp::jinja
 

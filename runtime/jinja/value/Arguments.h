@@ -18,7 +18,9 @@ public:
   bool has(size_t index) const { return values[index].has_value(); }
   const Value &operator[](size_t index) const { return *values[index]; }
   Value valueOr(size_t index, Value otherwise) const {
-    return values[index] ? *values[index] : std::move(otherwise);
+    if (values[index])
+      return *values[index];
+    return otherwise;
   }
   /// Returns whether the argument exists and is not None.
   bool isGiven(size_t index) const {

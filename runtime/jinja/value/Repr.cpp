@@ -214,7 +214,10 @@ std::string jinja::floatRepr(double value) {
   for (char c : text.substr(0, mark))
     if (c >= '0' && c <= '9')
       digits.push_back(c);
-  int exponent = std::atoi(std::string(text.substr(mark + 1)).c_str());
+  // from_chars() reads no plus sign.
+  const char *power = buffer + mark + (text[mark + 1] == '+' ? 2 : 1);
+  int exponent = 0;
+  std::from_chars(power, end, exponent);
   auto count = static_cast<int>(digits.size());
   if (exponent < -4 || exponent >= 16) {
     std::string mantissa = digits.substr(0, 1);
@@ -230,7 +233,7 @@ std::string jinja::floatRepr(double value) {
   if (count <= exponent + 1)
     return sign + digits +
            std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
-  auto whole = static_cast<size_t>(exponent + 1);
+  size_t whole = static_cast<size_t>(exponent) + 1;
   return sign + digits.substr(0, whole) + "." + digits.substr(whole);
 }
 

@@ -310,7 +310,10 @@ static void readAccepted(Golden &g) {
       schema::DispatchT *dispatch = command.AsDispatch();
       if (!dispatch || program->kind != schema::ProgramKind::Prefill)
         continue;
-      auto &buffers = g.plan().kernels[dispatch->kernel]->contract->buffers;
+      auto &contract = g.plan().kernels[dispatch->kernel]->contract;
+      if (!contract) // a builtin
+        continue;
+      auto &buffers = contract->buffers;
       for (size_t i = 0; i < dispatch->bindings.size(); ++i) {
         const schema::Place &place = program->places[dispatch->bindings[i]];
         if (place.space() == schema::Space::State && place.index() == accepted)

@@ -508,6 +508,8 @@ TEST(Plan, BuiltinsAreCheckedForAllOfARange) {
   EXPECT_EQ(grow(1, 1),
             where + ".params[1]: expected a vocabulary of at most 64, got 64");
   EXPECT_EQ(grow(2, 1), where + ".params[2]: expected the same for all n");
+  EXPECT_NE(grow(0, INT64_MAX).find(" does not fit 64 bits"), std::string::npos)
+      << grow(0, INT64_MAX);
 }
 
 TEST(Plan, PortsGrowWithThePrograms) {

@@ -86,9 +86,10 @@ Summary Machine::readRate(double seconds) {
   // The buffer is read cyclically, one slice at a time, and so never from a
   // cache.
   uint64_t share = kSliceBytes / pool->size() / 1024 * 1024;
-  std::vector<uint64_t> sums(pool->size() * 8, 0);
+  std::vector<uint64_t> sums(size_t(pool->size()) * 8, 0);
   auto job = [&](uint32_t worker) {
-    sums[worker * 8] += readAll(buffer.data() + cursor + worker * share, share);
+    sums[size_t(worker) * 8] +=
+        readAll(buffer.data() + cursor + worker * share, share);
   };
   Summary rate = rateOf(seconds, [&] {
     double time = timeAll(*pool, job);
@@ -107,9 +108,9 @@ Summary Machine::opsRate(Arithmetic type, double seconds) {
     return {};
   // Each worker's factors and sum have a cache line of their own. The factors
   // keep a sum of products from growing and from becoming denormal.
-  std::vector<float> lines(pool->size() * 16);
+  std::vector<float> lines(size_t(pool->size()) * 16);
   auto job = [&](uint32_t worker) {
-    float *line = &lines[worker * 16];
+    float *line = &lines[size_t(worker) * 16];
     line[0] = line[1] = 0.5f;
     kernel.loop(kSteps, line);
   };

@@ -22,7 +22,7 @@ Choice::Choice(ChoiceOptions options)
     splitter.emplace(options.reasoning, options.prompt);
 }
 
-void Choice::add(AnswerPart part, bool isSearched) {
+void Choice::add(const AnswerPart &part, bool isSearched) {
   if (isComplete())
     return;
   if (!isSearched) {

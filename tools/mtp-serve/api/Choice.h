@@ -97,7 +97,7 @@ private:
   /// Adds text, or a part of an answer. `isSearched`: search it for stop
   /// strings.
   void add(std::string_view text, bool isSearched);
-  void add(AnswerPart part, bool isSearched);
+  void add(const AnswerPart &part, bool isSearched);
   /// Adds the text that stop strings have held back.
   void addHeld();
   Status takeSpecial(int32_t token, bool isSearched);

@@ -23,7 +23,7 @@ static constexpr uint32_t kCompletionTokens = 16;
 /// them, detect it by the begin of its text, by OpenAI's code and by
 /// llama.cpp's numbers.
 static ApiError tooLong(std::string field, const ModelFacts &facts,
-                        size_t promptTokens, std::string message) {
+                        size_t promptTokens, std::string_view message) {
   ApiError error =
       wrongField(std::move(field),
                  strCat("This model's maximum context length is ",

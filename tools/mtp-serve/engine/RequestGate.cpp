@@ -9,7 +9,7 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-ApiError RequestGate::tooMany(std::string what) const {
+ApiError RequestGate::tooMany(std::string_view what) const {
   ApiError error;
   error.status = 429;
   error.code = "queue_full";

@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  ApiError tooMany(std::string what) const;
+  ApiError tooMany(std::string_view what) const;
   /// Returns the number of sequences and texts of a client.
   size_t countOf(uint64_t client) const;
   void remove(uint64_t client, size_t count);

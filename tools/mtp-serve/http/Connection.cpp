@@ -76,6 +76,7 @@ awaitable<void> Connection::run() {
     error_code error;
     if (buffer.size() > 0 || tcp.socket().available(error) > 0)
       co_await linger();
+    // NOLINTNEXTLINE(bugprone-empty-catch)
   } catch (const std::exception &) {
     // The client is gone, or was too slow.
   }
@@ -361,8 +362,9 @@ awaitable<void> Connection::replyLater(Exchange &exchange, TextJob &job) {
   try {
     while (!job.isDone())
       co_await waitForNews();
-    co_await reply(exchange, job.error ? Routes::replyOf(*job.error)
-                                       : std::move(*job.reply));
+    if (job.error)
+      job.reply = Routes::replyOf(*job.error);
+    co_await reply(exchange, *job.reply);
   } catch (const std::exception &) {
     exchange.keepsAlive = false;
   }

@@ -133,7 +133,7 @@ void Server::Impl::begin(tcp::socket socket) {
     connection->retireBehindAnswer();
   (ends ? late : connections).insert(connection);
   asio::co_spawn(context, connection->run(),
-                 [this, connection](std::exception_ptr) {
+                 [this, connection](const std::exception_ptr &) {
                    connections.erase(connection);
                    late.erase(connection);
                    stopIfDone();
@@ -253,7 +253,8 @@ Status Server::run() {
       impl->signals.add(SIGTERM);
       impl->awaitSignals();
     }
-    asio::co_spawn(impl->context, impl->accept(), [](std::exception_ptr) {});
+    asio::co_spawn(impl->context, impl->accept(),
+                   [](const std::exception_ptr &) {});
     impl->context.run();
   } catch (const std::exception &error) {
     return internalError(strCat("the server failed: ", error.what()));
