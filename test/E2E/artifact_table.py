@@ -278,10 +278,8 @@ ROWS = [Artifact(*row) for row in (
     ("qwen35-mtp1.sim", "qwen35-mtp1.bf16", DRAFTED, SIM, "gpu kit ptxas"),
     ("dsv3-chain-mtp2.sim", "dsv3-chain-mtp2.bf16", DRAFTED, SIM, "gpu rounds kit ptxas"),
     ("dsv3-yarn-mtp2.sim", "dsv3-yarn-mtp2.f32", DRAFTED, SIM, "gpu kit ptxas"),
-    # Caches of integers: heads with keys and values, and latents.
+    # A cache of integers.
     ("mimo-mtp1.kvint8sim", "mimo-mtp1.f32", DRAFTED + " --kv-dtype=int8", SIM, "gpu ptxas"),
-    ("dsv3-chain-mtp2.kvint8sim", "dsv3-chain-mtp2.f32", DRAFTED + " --kv-dtype=int8", SIM,
-     "gpu ptxas"),
     ("dsv3-int8.sim", "dsv3-chain-mtp2.bf16", DRAFTED,
      SIM + " --quantize=int8 --draft-vocab=INPUTS/draft_counts.txt,size=90", "gpu kit ptxas"),
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,

@@ -291,7 +291,6 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"dsv3-chain-mtp2.suresim", kRounded},
         Plans{"mimo-mtp1.suresim", kRounded}, Plans{"wish", kExact},
         Plans{"mimo-mtp1.kvint8sim", kRounded},
-        Plans{"dsv3-chain-mtp2.kvint8sim", kRounded},
         Plans{"random_tree.mixed", kExact, true}, Plans{"ngram.mixed", kExact},
         Plans{"reduced.mixed", kExact, true},
         Plans{"walked.mixed", kExact, true}, Plans{"eagle.mixed", kExact},
