@@ -397,13 +397,21 @@ Result<std::string> GgufTokenizer::buildSentencePiece() const {
       value && value->size() == tokens.size() ? value->numbers() : std::nullopt;
   if (!scores)
     return expected("scores", "a number for each token", value);
+  // Some files mark the unknown token as a control token, and sentencepiece
+  // requires one unknown token.
+  std::optional<int64_t> unknown;
+  if (std::ranges::count(types, int64_t(kUnknown)) == 0)
+    unknown = header.integer(strCat(kPrefix, "unknown_token_id")).value_or(0);
   ProtoWriter model, trainer, normalizer;
   for (size_t id = 0; id < tokens.size(); ++id) {
+    int64_t type = types[id] == 0 ? int64_t(kNormal) : types[id];
+    if (unknown == int64_t(id))
+      type = kUnknown;
     ProtoWriter piece;
     piece.addBytes(1, tokens[id]);
     piece.addFloat(2, float((*scores)[id]));
     // The numbers are sentencepiece's; 0 says nothing.
-    piece.addNumber(3, types[id] == 0 ? kNormal : uint64_t(types[id]));
+    piece.addNumber(3, uint64_t(type));
     model.addBytes(1, piece.finish());
   }
   constexpr uint64_t kBpe = 2;

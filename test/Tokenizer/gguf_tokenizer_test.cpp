@@ -53,14 +53,17 @@ std::string makeFile(const std::string &pre) {
       .build();
 }
 
-Result<LoadedTokenizer> load(const std::string &pre) {
-  std::string bytes = makeFile(pre);
+Result<LoadedTokenizer> loadFile(const std::string &bytes) {
   MTP_ASSIGN_OR_RETURN(
       GgufHeader header,
       parseGguf(
           {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()}));
   MTP_ASSIGN_OR_RETURN(std::string tables, tablesFromGguf(header));
   return loadTables(tables);
+}
+
+Result<LoadedTokenizer> load(const std::string &pre) {
+  return loadFile(makeFile(pre));
 }
 
 TEST(GgufTokenizer, SplitsByTheNameOfTheFamily) {
@@ -95,6 +98,35 @@ TEST(GgufTokenizer, SplitsByTheNameOfTheFamily) {
               c.joinsScripts ? Ids({0xE4, 0xB8, 259})
                              : Ids({0xE4, 0xB8, 0xAD, 'a'}));
   }
+}
+
+/// A SentencePiece model without a space in front of a text. Its unknown token
+/// is a control token, as in files of Gemma 3.
+TEST(GgufTokenizer, TakesTheUnknownTokenByItsId) {
+  const std::vector<std::string> tokens = {
+      "<pad>", "<eos>", "<bos>", "<unk>", "\u2581", "a", "b", "ab", "\u2581ab"};
+  std::string texts, scores, types;
+  for (size_t id = 0; id < tokens.size(); ++id) {
+    texts += packedText(tokens[id]);
+    scores += packed(id < 7 ? -10.0f : float(id));
+    types += packed(int32_t(id < 4 ? 3 : 1));
+  }
+  const std::string prefix = "tokenizer.ggml.";
+  auto tokenizer = loadFile(
+      GgufBuilder()
+          .text(prefix + "model", "llama")
+          .list(prefix + "tokens", GgufType::String, tokens.size(), texts)
+          .list(prefix + "scores", GgufType::F32, tokens.size(), scores)
+          .list(prefix + "token_type", GgufType::I32, tokens.size(), types)
+          .number(prefix + "bos_token_id", 2)
+          .number(prefix + "unknown_token_id", 3)
+          .key(prefix + "add_bos_token", GgufType::Bool, std::string(1, '\0'))
+          .key(prefix + "add_space_prefix", GgufType::Bool,
+               std::string(1, '\0'))
+          .build());
+  MTP_ASSERT_OK(tokenizer);
+  EXPECT_EQ(*(*tokenizer)->encode("ab ab"), Ids({7, 8}));
+  EXPECT_EQ(*(*tokenizer)->encode("ac"), Ids({5, 3}));
 }
 
 TEST(GgufTokenizer, RefusesUnknownSplits) {
