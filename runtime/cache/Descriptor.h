@@ -12,8 +12,8 @@ namespace mtp::cache {
 class Descriptor {
 public:
   explicit Descriptor(int number = -1) : number(number) {}
-  Descriptor(Descriptor &&other) : number(other.release()) {}
-  Descriptor &operator=(Descriptor &&other) {
+  Descriptor(Descriptor &&other) noexcept : number(other.release()) {}
+  Descriptor &operator=(Descriptor &&other) noexcept {
     std::swap(number, other.number);
     return *this;
   }

@@ -49,7 +49,7 @@ struct UsedFile {
 /// The right to make a file. Removes the work folder at its end.
 class FileMaker {
 public:
-  FileMaker(FileMaker &&other)
+  FileMaker(FileMaker &&other) noexcept
       : name(std::move(other.name)), work(std::exchange(other.work, {})),
         lock(std::move(other.lock)) {}
   ~FileMaker();

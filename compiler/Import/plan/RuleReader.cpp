@@ -203,7 +203,7 @@ Status DeclarationReader::merge(AcceptRule rule, RuleFunction function,
                       rule.name);
   }
   bool isOfDrawn = function.sees("q");
-  if (isOfDrawn && rule.drafts != DraftChoice::Drawn)
+  if (isOfDrawn && known->drafts != DraftChoice::Drawn)
     return unexpected("'drafts' to be drawn, because the function takes q");
   std::optional<RuleFunction> &place =
       isOfDrawn ? known->ofDrawn : known->ofOthers;
