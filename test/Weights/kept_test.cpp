@@ -119,6 +119,50 @@ TEST_F(KeptWeights, TakeTheSmallestFormat) {
   EXPECT_EQ(common(IQ4_NL, Q8_0), "int8, group 32, f16");
 }
 
+/// Returns keys of a hybrid with 2 key heads and 8 value heads of width 32.
+GgufBuilder hybrid(const std::string &architecture) {
+  GgufBuilder builder;
+  builder.text("general.architecture", architecture);
+  for (auto [key, value] :
+       std::vector<std::pair<std::string, uint32_t>>{{"block_count", 1},
+                                                     {"ssm.group_count", 2},
+                                                     {"ssm.time_step_rank", 8},
+                                                     {"ssm.state_size", 16},
+                                                     {"ssm.inner_size", 256}})
+    builder.number(architecture + "." + key, value);
+  return builder;
+}
+
+// The parts have formats with groups of different sizes.
+TEST_F(KeptWeights, MayBeJoined) {
+  builder = hybrid("qwen3next");
+  builder.tensor("blk.0.attn_qkv.weight", 12, {256, 320},
+                 randomBlocks(kStoredTypes[7], 320 * 256, random));
+  builder.tensor("blk.0.attn_gate.weight", 14, {256, 256},
+                 randomBlocks(kStoredTypes[9], 256 * 256, random));
+  WeightSet set = open();
+  WeightRecipe recipe =
+      recipeOf({"model.layers.0.linear_attn.in_proj_qkvz.weight"}, 576, 256);
+  expectKept(set, recipe);
+  EXPECT_EQ((*findKeptFormat(set, recipe))->text(),
+            "int6, group 16, f16x8, offset");
+  Result<StoredTypes> types = storedTypesOf(set, recipe);
+  EXPECT_EQ(types->names, "Q4_K, Q6_K");
+  EXPECT_NEAR(types->bits, (4.5 * 320 + 6.5625 * 256) / 576, 1e-9);
+}
+
+// The columns of a head are a group, and heads are not in the file's order.
+TEST_F(KeptWeights, MayDivideBlocks) {
+  builder = hybrid("qwen35");
+  builder.tensor("blk.0.ssm_out.weight", 12, {256, 40},
+                 randomBlocks(kStoredTypes[7], 40 * 256, random));
+  WeightSet set = open();
+  WeightRecipe recipe =
+      recipeOf({"model.layers.0.linear_attn.out_proj.weight"}, 40, 256);
+  expectKept(set, recipe);
+  EXPECT_EQ((*findKeptFormat(set, recipe))->text(), "int4, group 32, offset");
+}
+
 // A target with plain formats has those in the order of its tensor cores.
 TEST_F(KeptWeights, BecomeLargerPlainFormats) {
   std::vector<std::string> keys;

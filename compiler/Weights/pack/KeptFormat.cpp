@@ -64,7 +64,7 @@ std::optional<WeightFormat> keptFormatOf(const WeightStack &stack) {
 
 void readCodes(const WeightRows &rows, int64_t row, int64_t col, int64_t count,
                const WeightFormat &format, PanelCodes &codes, int64_t output) {
-  WeightFormat own = *rows.keptFormat();
+  WeightFormat own = rows.formatOfRow(row);
   GroupCodes groups[kMostBlockGroups];
   rows.readCodes(row, col, count, groups, codes.q[output]);
   // Signed integers become unsigned in a format with offsets.

@@ -3,6 +3,7 @@
 #include "compiler/Weights/pack/StoredRows.h"
 
 #include "compiler/Weights/GgufBlocks.h"
+#include "compiler/Weights/pack/KeptFormat.h"
 
 #include <algorithm>
 
@@ -156,9 +157,17 @@ std::optional<WeightFormat> StoredRows::keptFormat(int64_t col,
   if (isEmpty() || (join && join->isTransposed))
     return std::nullopt;
   std::optional<WeightFormat> format = first.keptFormat(col, width);
-  if (join && second.keptFormat(col, width) != format)
-    return std::nullopt;
-  return format;
+  if (!join || !format)
+    return format;
+  std::optional<WeightFormat> other = second.keptFormat(col, width);
+  return other ? std::optional(commonFormat(*format, *other)) : std::nullopt;
+}
+
+WeightFormat StoredRows::formatOfRow(int64_t row, int64_t col,
+                                     int64_t width) const {
+  const StoredMatrix &part =
+      join && join->place(row).part == 1 ? second : first;
+  return *part.keptFormat(col, width);
 }
 
 void StoredRows::readCodes(int64_t row, int64_t col, int64_t count,

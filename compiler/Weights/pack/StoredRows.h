@@ -76,8 +76,11 @@ public:
   /// Returns the smallest format that represents `width` columns from `col` on
   /// exactly, if there is one.
   std::optional<WeightFormat> keptFormat(int64_t col, int64_t width) const;
-  /// Reads the integers and groups of `count` columns of a row from `col` on.
-  /// Both must be multiples of a group, and keptFormat() must have a value.
+  /// Returns the format of one row. keptFormat() must have a value.
+  WeightFormat formatOfRow(int64_t row, int64_t col, int64_t width) const;
+  /// Reads the integers of `count` columns of a row from `col` on, and their
+  /// groups, of the size that formatOfRow() has. Both must be multiples of a
+  /// group, and keptFormat() must have a value.
   void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
                  int16_t *q) const;
   /// Returns the type, or the names of two types and their mean.

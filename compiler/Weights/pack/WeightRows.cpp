@@ -213,9 +213,14 @@ std::optional<WeightFormat> WeightRows::keptFormat() const {
                       group, scalesOf(*form), !form->isSigned};
 }
 
+WeightFormat WeightRows::formatOfRow(int64_t row) const {
+  return stored ? *keptFormat()
+                : source.formatOfRow(tensorRow(row), colBegin, width);
+}
+
 void WeightRows::readCodes(int64_t row, int64_t col, int64_t count,
                            GroupCodes *groups, int16_t *q) const {
-  row = (picks.empty() ? row : picks[size_t(row)]) + rowBegin;
+  row = tensorRow(row);
   if (stored)
     return stored->readCodes(row, col + colBegin, count, keptFormat()->group,
                              groups, q);

@@ -39,6 +39,10 @@ public:
   /// divides a group.
   std::optional<WeightFormat> keptFormat() const;
 
+  /// Returns the format of one row, which keptFormat() represents.
+  /// Precondition: keptFormat() has a value.
+  WeightFormat formatOfRow(int64_t row) const;
+
   /// Returns how the tensor is stored; an empty name for random values.
   StoredType storedType() const;
 
@@ -47,12 +51,16 @@ public:
   /// does not begin with a group.
   std::optional<GroupForm> groupForm() const;
   /// Reads the integers of `count` columns of a row from `col` on, and their
-  /// groups, of the size that keptFormat() has. Precondition: keptFormat() has
+  /// groups, of the size that formatOfRow() has. Precondition: keptFormat() has
   /// a value, and `col` begins such a group.
   void readCodes(int64_t row, int64_t col, int64_t count, GroupCodes *groups,
                  int16_t *q) const;
 
 private:
+  /// Returns the tensor's row of a row of the rectangle.
+  int64_t tensorRow(int64_t row) const {
+    return (picks.empty() ? row : picks[size_t(row)]) + rowBegin;
+  }
   /// Widens a run of one row of the tensor. `row` and `col` are relative to the
   /// rectangle.
   void readRun(int64_t row, int64_t col, int64_t count, float *out) const;
