@@ -117,6 +117,8 @@ TEST_F(KeptWeights, TakeTheSmallestFormat) {
   EXPECT_EQ(common(MXFP4, MXFP4), "e2m1, group 32, e8m0");
   EXPECT_EQ(common(MXFP4, NVFP4), "int6, group 16");
   EXPECT_EQ(common(IQ4_NL, Q8_0), "int8, group 32, f16");
+  WeightFormat wide = {WeightElements::Int8, 96};
+  EXPECT_EQ(commonFormat(wide, {WeightElements::Int4, 128}).group, 32);
 }
 
 /// Returns keys of a hybrid with 2 key heads and 8 value heads of width 32.

@@ -6,42 +6,6 @@
 
 namespace mtp {
 
-static WeightScales commonScales(WeightScales a, WeightScales b,
-                                 int64_t group) {
-  if (a == b && a != WeightScales::E8M0 && a != WeightScales::E4M3 &&
-      (a != WeightScales::F16x6 || group % kQuantGroupStep == 0))
-    return a;
-  auto hasTwoLevels = [](WeightScales scales) {
-    return scales == WeightScales::F16x6 || scales == WeightScales::F16x8;
-  };
-  return hasTwoLevels(a) && hasTwoLevels(b) ? WeightScales::F16x8
-                                            : WeightScales::F32;
-}
-
-/// Returns the bits of integers that hold the integers of a format.
-static int64_t integerBits(const WeightFormat &format) {
-  switch (format.elements) {
-  case WeightElements::E2M1:
-    return 5;
-  case WeightElements::NL4:
-    return 8;
-  default:
-    return format.bits();
-  }
-}
-
-WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b) {
-  if (a == b)
-    return a;
-  WeightFormat common;
-  common.group = std::min(a.group, b.group);
-  common.elements =
-      integersOfBits(std::max(integerBits(a), integerBits(b)), common.group);
-  common.scales = commonScales(a.scales, b.scales, common.group);
-  common.hasOffset = a.hasOffset || b.hasOffset;
-  return common;
-}
-
 std::optional<WeightFormat> plainFormatOf(const WeightFormat &format) {
   if (format.hasOffset || format.group % kQuantGroupStep != 0)
     return std::nullopt;

@@ -18,9 +18,6 @@ namespace mtp {
 /// The sources of each matrix of a stack, in order.
 using WeightStack = std::vector<std::vector<WeightRows>>;
 
-/// Returns the smallest format that represents both exactly.
-WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b);
-
 /// Returns the smallest plain format that represents a format exactly, if there
 /// is one: signed integers in groups of a multiple of 32 without offsets.
 std::optional<WeightFormat> plainFormatOf(const WeightFormat &format);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace mtp {
 
@@ -201,6 +202,41 @@ WeightElements integersOfBits(int64_t bits, int64_t group) {
   if (bits == 5 && group % kQuantGroupStep == 0)
     return WeightElements::Int5;
   return bits <= 6 ? WeightElements::Int6 : WeightElements::Int8;
+}
+
+int64_t integerBits(const WeightFormat &format) {
+  switch (format.elements) {
+  case WeightElements::E2M1:
+    return 5;
+  case WeightElements::NL4:
+    return 8;
+  default:
+    return format.bits();
+  }
+}
+
+static WeightScales commonScales(WeightScales a, WeightScales b,
+                                 int64_t group) {
+  if (a == b && a != WeightScales::E8M0 && a != WeightScales::E4M3 &&
+      (a != WeightScales::F16x6 || group % kQuantGroupStep == 0))
+    return a;
+  auto hasTwoLevels = [](WeightScales scales) {
+    return scales == WeightScales::F16x6 || scales == WeightScales::F16x8;
+  };
+  return hasTwoLevels(a) && hasTwoLevels(b) ? WeightScales::F16x8
+                                            : WeightScales::F32;
+}
+
+WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b) {
+  if (a == b)
+    return a;
+  WeightFormat common;
+  common.group = std::gcd(a.group, b.group);
+  common.elements =
+      integersOfBits(std::max(integerBits(a), integerBits(b)), common.group);
+  common.scales = commonScales(a.scales, b.scales, common.group);
+  common.hasOffset = a.hasOffset || b.hasOffset;
+  return common;
 }
 
 bool writeBlock(const WeightFormat &format, const PanelCodes &codes,

@@ -27,6 +27,12 @@ struct PanelCodes {
 /// Returns the elements that hold integers of `bits` bits.
 WeightElements integersOfBits(int64_t bits, int64_t group);
 
+/// Returns the bits of integers that hold the integers of a format.
+int64_t integerBits(const WeightFormat &format);
+
+/// Returns the smallest format that represents both exactly.
+WeightFormat commonFormat(const WeightFormat &a, const WeightFormat &b);
+
 /// Writes the block that begins at input `first` of `codes` and has `inputs`.
 /// Returns false if a scale or an integer does not fit the format exactly; the
 /// output is then unspecified.

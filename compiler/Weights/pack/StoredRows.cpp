@@ -3,7 +3,7 @@
 #include "compiler/Weights/pack/StoredRows.h"
 
 #include "compiler/Weights/GgufBlocks.h"
-#include "compiler/Weights/pack/KeptFormat.h"
+#include "compiler/Weights/pack/PanelCodes.h"
 
 #include <algorithm>
 
