@@ -92,18 +92,21 @@ measureAll(const WeightSet *weights, std::span<const MixedWeight> mixed,
 }
 
 /// Returns the choice between the formats for a weight, of which the model has
-/// `projections` that are no heads.
+/// `projections` that are no heads. Projections have K6 only if the budget
+/// exceeds the bits of K5.
 static MixtureItem itemOf(const MixedWeight &weight, const Errors &errors,
-                          double projections) {
+                          double projections, double budget) {
   const WeightRecipe &recipe = weight.recipe;
   MixtureItem item;
   item.elements = double(recipe.n) * double(recipe.k) * double(recipe.count);
-  for (const WeightFormat &format : kFormats)
-    item.bits.push_back(format.bitsPerWeight(kQuantBlock));
-  for (double error : errors)
-    item.errors.push_back(error * (weight.isHead
-                                       ? kHeadDivergence
-                                       : kProjectionDivergence / projections));
+  double factor =
+      weight.isHead ? kHeadDivergence : kProjectionDivergence / projections;
+  bool hasAll =
+      weight.isHead || budget > kFormats[1].bitsPerWeight(kQuantBlock);
+  for (size_t i = 0; i < (hasAll ? std::size(kFormats) : 2); ++i) {
+    item.bits.push_back(kFormats[i].bitsPerWeight(kQuantBlock));
+    item.errors.push_back(errors[i] * factor);
+  }
   return item;
 }
 
@@ -121,7 +124,7 @@ compiler::chooseFormats(const WeightSet *weights,
   for (size_t i = 0; i < mixed.size(); ++i) {
     if (mixed[i].isHead && !options.hasHeads)
       continue;
-    items.push_back(itemOf(mixed[i], errors[i], projections));
+    items.push_back(itemOf(mixed[i], errors[i], projections, options.bits));
     places.push_back(i);
   }
   std::vector<size_t> chosen = chooseMixture(items, options.bits);
