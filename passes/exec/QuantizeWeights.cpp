@@ -264,15 +264,16 @@ static bool hasRowsOf(exec::WeightOp head, exec::WeightOp table) {
 /// Replaces tables that have the tensor of a head in integers by the head.
 void QuantizeWeightsPass::tieTables() {
   SmallVector<exec::WeightOp> weights(getOperation().getOps<exec::WeightOp>());
+  SymbolTableCollection symbols;
+  SymbolUserMap users(symbols, getOperation());
   for (exec::WeightOp table : weights) {
-    std::optional<SymbolTable::UseRange> uses =
-        SymbolTable::getSymbolUses(table, getOperation());
-    if (!uses || table.getPicks() || table.getStack() != 1 || uses->empty())
+    ArrayRef<Operation *> uses = users.getUsers(table);
+    if (table.getPicks() || table.getStack() != 1 || uses.empty())
       continue;
     SmallVector<RefOp> refs;
     bool isTable = true;
-    for (const SymbolTable::SymbolUse &use : *uses) {
-      auto ref = dyn_cast<RefOp>(use.getUser());
+    for (Operation *use : uses) {
+      auto ref = dyn_cast<RefOp>(use);
       isTable &= ref && llvm::all_of(ref->getUsers(), [](Operation *user) {
                    return isa<EmbedOp>(user);
                  });
