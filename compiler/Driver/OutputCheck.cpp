@@ -16,8 +16,8 @@ Status mtp::compiler::checkOutput(const std::string &output,
     bool same = false;
     // The reader of an input reports that the input is inaccessible.
     if (!llvm::sys::fs::equivalent(output, input, same) && same) {
-      return invalidArgument("expected -o unlike the inputs, got '" + output +
-                             "', which is '" + input + "'");
+      return invalidArgument(strCat("expected -o unlike the inputs, got '",
+                                    output, "', which is '", input, "'"));
     }
   }
   return AtomicFile::create(output).status();
