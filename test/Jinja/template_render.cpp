@@ -83,11 +83,20 @@ Result<std::string> render(const Dict &one) {
   return parsed.render(context, thatTime());
 }
 
-void print(const char *key, std::string text) {
+Status print(const char *key, std::string text) {
   DictBuilder builder;
-  builder.add(Value(std::string(key)), Value(std::move(text))).ignore();
-  auto dict = std::move(builder).build();
-  std::puts(toJson(*dict, JsonStyle())->c_str());
+  MTP_RETURN_IF_ERROR(
+      builder.add(Value(std::string(key)), Value(std::move(text))));
+  MTP_ASSIGN_OR_RETURN(Value dict, std::move(builder).build());
+  MTP_ASSIGN_OR_RETURN(std::string json, toJson(dict, JsonStyle()));
+  std::puts(json.c_str());
+  return okStatus();
+}
+
+int fail(const Status &status) {
+  std::fprintf(stderr, "template_render: error: %s\n",
+               status.toString().c_str());
+  return 1;
 }
 
 } // namespace
@@ -96,16 +105,14 @@ int main(int argc, char **argv) {
   std::ifstream file(argc == 2 ? argv[1] : "", std::ios::binary);
   for (std::string line; std::getline(file, line);) {
     auto one = readTemplateJson(line);
-    if (!one.isOk() || !one->is(Kind::Dict)) {
-      std::fprintf(stderr, "template_render: error: %s\n",
-                   one.status().toString().c_str());
-      return 1;
-    }
+    if (!one.isOk() || !one->is(Kind::Dict))
+      return fail(one.status());
     auto rendered = render(one->dict());
-    if (rendered.isOk())
-      print("text", *std::move(rendered));
-    else
-      print("error", rendered.status().toString());
+    Status printed = rendered.isOk()
+                         ? print("text", *std::move(rendered))
+                         : print("error", rendered.status().toString());
+    if (!printed.isOk())
+      return fail(printed);
   }
   return 0;
 }

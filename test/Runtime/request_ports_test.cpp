@@ -139,7 +139,7 @@ TEST(RequestPorts, AnInputIsWrittenAgainAfterAPreemption) {
   SessionOptions options;
   options.threads = 1;
   options.kvPages = 17;
-  auto session = *Session::create(loadChannelModel(), options);
+  auto session = openSession(loadChannelModel(), options, device);
   for (float i = 1; i <= 4; ++i)
     ASSERT_TRUE(
         session->add(request({{"bias", floats({i, i, i})}}, 30)).isOk());
