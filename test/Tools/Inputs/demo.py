@@ -6,7 +6,7 @@ SAYS = '#!/bin/sh\necho "$(basename "$0") $*"\n'
 PROGRAMS = {"tools/setup": SAYS, "tools/build": SAYS,
             "models/published/fetch.py": "#!/bin/sh\necho model.gguf\n",
             "build/bin/mtp-run": SAYS + "cat\n", "build/bin/mtp-serve": SAYS + "cat\n"}
-START = "model.gguf --quantize int8 --drafter suffix --import -k 4"
+START = "model.gguf --drafter suffix --import -k 4"
 
 shutil.rmtree(WORK, ignore_errors=True)
 for name, text in PROGRAMS.items():
