@@ -27,8 +27,9 @@ const std::vector<double> kUnknownErrors = {1, 0.25, 0.0625};
 constexpr int64_t kSampledPanels = 4;
 
 /// Divergence of the model's distribution for a relative squared error of 1: of
-/// the head, and of all projections together. Measured on SmolLM2-135M;
-/// MEASURED.md of compiler/Quantize has the numbers.
+/// the head, and of all projections together. The number of projections is
+/// rounded from SmolLM2-135M (MEASURED.md of compiler/Quantize); the head's is
+/// an estimate.
 constexpr double kHeadDivergence = 16, kProjectionDivergence = 40;
 
 using Errors = std::vector<double>;

@@ -422,19 +422,31 @@ static double ulps(float got, double want) {
   return std::fabs(got - want) / (double(next) - nearest);
 }
 
+namespace {
+/// Inputs from `least` to `most`, and the kernel's results for them with up
+/// = 1.
+struct Gated {
+  Gated(const TestTarget &target, const std::string &name, float least,
+        float most)
+      : x(20011), y(20011) {
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = least + (most - least) * float(i) / float(x.size());
+    Kernel kernel(target, name, "width = 20011");
+    Guarded<float> gate(x), up(std::vector<float>(x.size(), 1.0f));
+    kernel.run({gate.data(), up.data(), y.data()}, {1});
+  }
+  std::vector<float> x;
+  Guarded<float> y;
+};
+} // namespace
+
 TEST(Swiglu, ExponentialIsAccurate) {
   forTargets([](const TestTarget &target) {
     // silu(x) * up with up = 1 shows e^-x to a few ulp over its whole range.
-    const int width = 20011;
-    std::vector<float> x(width);
-    for (int i = 0; i < width; ++i)
-      x[i] = -86.0f + 172.0f * i / width;
-    Kernel kernel(target, "swiglu", "width = 20011");
-    Guarded<float> gate(x), up(std::vector<float>(width, 1.0f)), y(width);
-    kernel.run({gate.data(), up.data(), y.data()}, {1});
+    Gated all(target, "swiglu", -86, 86);
     double worst = 0;
-    for (int i = 0; i < width; ++i)
-      worst = std::max(worst, ulps(y[i], silu(x[i])));
+    for (size_t i = 0; i < all.x.size(); ++i)
+      worst = std::max(worst, ulps(all.y[i], silu(all.x[i])));
     EXPECT_LT(worst, 3.0);
     EXPECT_GT(worst, 0.0);
   });
@@ -442,19 +454,13 @@ TEST(Swiglu, ExponentialIsAccurate) {
 
 TEST(GegluTanh, IsAccurate) {
   forTargets([](const TestTarget &target) {
-    const int width = 20011;
-    std::vector<float> x(width);
-    for (int i = 0; i < width; ++i)
-      x[i] = -8.0f + 16.0f * i / width;
-    Kernel kernel(target, "geglu_tanh", "width = 20011");
-    Guarded<float> gate(x), up(std::vector<float>(width, 1.0f)), y(width);
-    kernel.run({gate.data(), up.data(), y.data()}, {1});
-    for (int i = 0; i < width; ++i) {
-      double want = geluTanh(x[i]);
+    Gated all(target, "geglu_tanh", -8, 8);
+    for (size_t i = 0; i < all.x.size(); ++i) {
+      double want = geluTanh(all.x[i]);
       // The exponent of e is below 50 here, and is rounded to 24 bits.
-      EXPECT_NEAR(y[i], want, 1e-5 * std::fabs(want)) << x[i];
-      if (x[i] > 0)
-        EXPECT_LT(ulps(y[i], want), 4.0) << x[i];
+      EXPECT_NEAR(all.y[i], want, 1e-5 * std::fabs(want)) << all.x[i];
+      if (all.x[i] > 0)
+        EXPECT_LT(ulps(all.y[i], want), 4.0) << all.x[i];
     }
   });
 }

@@ -27,7 +27,7 @@ struct Shape {
   /// GPU takes through tensor cores.
   bool aligned = false;
   /// True if the cache has integers. The entry is divided among the key heads,
-  /// and `bf16` is true: products are those of bf16.
+  /// and `bf16` is true: the kernel multiplies bf16.
   bool integers = false;
 
   int keyBytes() const { return integers ? 1 : bf16 ? 2 : 4; }

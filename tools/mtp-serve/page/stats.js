@@ -51,7 +51,7 @@ function speedOf(stats) {
 }
 
 // Returns the share of accepted drafts, or null without drafts. The server's
-// counts replace those of rounds once the answer is complete.
+// counts replace the counts of rounds once the answer is complete.
 function acceptanceOf(stats) {
   const counted = stats.usage?.speculation;
   const drafted = counted ? counted.drafted_tokens : stats.drafted;
