@@ -88,16 +88,8 @@ struct Problem {
         quantizeRows(inputs(), rows, c.k, c.stride(), c.format.group);
     // A normed value may be on the other side of a rounding boundary.
     double relative = c.norm ? 2e-3 : 1e-6;
-    auto dot = [&](int row, int n) {
-      double sum = 0, magnitude = 0;
-      for (int i = 0; i < c.k; ++i) {
-        double product = in.at(row, i) * w.at(n, i);
-        sum += product;
-        magnitude += std::fabs(product);
-      }
-      return std::pair(sum, magnitude);
-    };
-    checkProjection(*this, y, relative, dot);
+    checkProjection(*this, y, relative,
+                    [&](int row, int n) { return exactDot(in, row, w, n); });
   }
 
   /// Compares with the exact reference, for cases with neither a norm nor a

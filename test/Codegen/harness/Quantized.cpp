@@ -412,6 +412,19 @@ QuantizedMatrix mtp::codegen::test::quantizeRows(const std::vector<float> &x,
   return m;
 }
 
+std::pair<double, double> mtp::codegen::test::exactDot(const QuantizedMatrix &x,
+                                                       int row,
+                                                       const QuantizedMatrix &w,
+                                                       int n) {
+  double sum = 0, magnitude = 0;
+  for (int i = 0; i < w.k; ++i) {
+    double product = x.at(row, i) * w.at(n, i);
+    sum += product;
+    magnitude += std::fabs(product);
+  }
+  return {sum, magnitude};
+}
+
 float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
                                        const QuantizedMatrix &w, int n,
                                        int chains) {

@@ -124,6 +124,11 @@ std::vector<uint8_t> packTable(const QuantizedMatrix &table);
 QuantizedMatrix quantizeRows(const std::vector<float> &x, int rows, int k,
                              int stride, int group);
 
+/// Returns the dot product of row `row` and output `n` in double precision, and
+/// the sum of its products' magnitudes.
+std::pair<double, double> exactDot(const QuantizedMatrix &x, int row,
+                                   const QuantizedMatrix &w, int n);
+
 /// Returns the sum that a kernel computes for row `row` and output `n`, with
 /// equal bits. With several chains, groups go to the chains in turn.
 float quantizedDot(const QuantizedMatrix &x, int row, const QuantizedMatrix &w,
