@@ -207,7 +207,8 @@ TEST(ProgramRunner, RAtTheLimitIsThatOfTheLimits) {
 
 TEST(Options, ATurnGoesOnUntilItHasToldSomething) {
   Options options;
-  auto goesOn = [&](std::vector<double> runs, std::vector<double> before = {}) {
+  auto goesOn = [&](const std::vector<double> &runs,
+                    const std::vector<double> &before = {}) {
     return needsAnotherRun(options, runs, before);
   };
   // A turn lasts a tenth of a second, with lower and upper limits on the runs.

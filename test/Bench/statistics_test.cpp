@@ -40,7 +40,7 @@ TEST(Statistics, TheFastestHasComeAgainWhereThreeAgree) {
 TEST(Statistics, RatesAreSharesThatDoNotRise) {
   EXPECT_TRUE(checkRates({}).isOk());
   EXPECT_TRUE(checkRates({1, 0.5, 0.5, 0}).isOk());
-  for (std::vector<double> wrong :
+  for (const std::vector<double> &wrong :
        {std::vector<double>{1.1}, {-0.1}, {0.5, 0.6}, {std::nan("")}})
     EXPECT_FALSE(checkRates(wrong).isOk());
   EXPECT_EQ(checkRates({0.5, 0.75}).message(),

@@ -48,7 +48,7 @@ static mtp_status add(const mtp_model *model, mtp_session *session,
   return mtp_session_add(session, &request, &id);
 }
 
-static void print_acceptance(const mtp_session *session) {
+static void printAcceptance(const mtp_session *session) {
   uint64_t drafted[16], accepted[16];
   size_t count;
   if (mtp_session_get_acceptance(session, 0, drafted, accepted, 16, &count) !=
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     if (mtp_session_step(session, print, decoder) != MTP_OK)
       return fail();
   putchar('\n');
-  print_acceptance(session);
+  printAcceptance(session);
   mtp_decoder_free(decoder);
   mtp_session_free(session);
   mtp_model_free(model);

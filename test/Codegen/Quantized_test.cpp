@@ -42,8 +42,10 @@ struct Problem {
         residual(randomFloats(size_t(rows) * (c.outputs() + 3), 5)) {
     // Scales that differ between groups and outputs, and a group of zeros.
     std::vector<float> values = randomFloats(size_t(c.n) * c.k, 3, 0.2f);
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] *= float(1 + i / c.k % 7) * float(1 + i % c.k / 32);
+    for (size_t i = 0; i < values.size(); ++i) {
+      size_t group = i % c.k / 32;
+      values[i] *= float(1 + i / c.k % 7) * float(1 + group);
+    }
     for (int i = 0; i < std::min(c.k, c.format.group); ++i)
       values[i] = 0;
     w = quantizeWeights(values, c.n, c.k, c.format);
@@ -541,8 +543,10 @@ TEST_P(QuantizedEmbed, WidensRowsAndStaysInTheTable) {
   auto [width, group] = shape;
   Quantization format{elements, group};
   std::vector<float> values = randomFloats(size_t(vocab) * width, 1);
-  for (size_t i = 0; i < values.size(); ++i)
-    values[i] *= float(1 + i / width % 7) * float(1 + i % width / 32);
+  for (size_t i = 0; i < values.size(); ++i) {
+    size_t part = i % width / 32;
+    values[i] *= float(1 + i / width % 7) * float(1 + part);
+  }
   QuantizedMatrix table = quantizeWeights(values, vocab, width, format);
   // The smallest and the largest integer in a lane of every kind.
   for (int i = 0; i < std::min(width, 16); ++i) {

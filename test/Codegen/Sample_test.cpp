@@ -233,7 +233,8 @@ SamplingRow Draw::sampling(size_t vocab) {
   row.seedLow = uint32_t(random());
   row.seedHigh = uint32_t(random());
   row.temperature = among({0, 1e-40f, 0.1f, 0.5f, 1, 1, 2, 5, 1e30f, kNaN});
-  row.topK = int32_t(among({0, 0, -3, 1, 2, 40, float(vocab / 2), 1e9f}));
+  int half = vocab / 2;
+  row.topK = int32_t(among({0, 0, -3, 1, 2, 40, float(half), 1e9f}));
   row.topP = among({1, 1, 2, 0, -1, 1e-12f, 0.3f, 0.9f, 0.95f, 0.999999f});
   row.minP = among({0, 0, 0, -1, 1e-13f, 0.05f, 0.5f, 1, 7});
   row.skipLogits = random() % 8 == 0;

@@ -417,9 +417,11 @@ static int32_t pickOf(const float *p, const float *q, int width,
   if (total == 0)
     return q ? pickOf(p, nullptr, width, uniform) : -1;
   __int128 goal = total * int64_t(uniform * 0x1p24f) >> 24, sum = 0;
-  for (int i = 0; i < width; ++i)
-    if ((sum += units[i]) > goal)
+  for (int i = 0; i < width; ++i) {
+    sum += units[i];
+    if (sum > goal)
       return i;
+  }
   return width - 1;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 /// A plan for GPUs whose image contains no real code.
 struct OpenPlan {
-  explicit OpenPlan(std::function<void(ArtifactBuilder &)> change,
+  explicit OpenPlan(const std::function<void(ArtifactBuilder &)> &change,
                     bool isHosted = false) {
     FakeOptions fake;
     fake.hasRanges = true;
@@ -33,8 +33,8 @@ struct OpenPlan {
 };
 
 /// Returns "cubin", "ptx" or the message.
-std::string choice(const std::string &chip, bool hasPtx, CudaMachine machine,
-                   bool isPtx = false) {
+std::string choice(const std::string &chip, bool hasPtx,
+                   const CudaMachine &machine, bool isPtx = false) {
   OpenPlan open([&](ArtifactBuilder &a) {
     a.cpu = chip;
     uint32_t ptx = a.addSegment(schema::SegmentKind::Image, {0});

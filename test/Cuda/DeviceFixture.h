@@ -122,7 +122,7 @@ inline std::vector<int32_t> seen(Executable &executable, uint32_t n) {
               {schema::Space::Arena, 0, 64, uint64_t(n) * kRow * 4});
 }
 
-inline std::vector<int32_t> rowsOf(std::vector<int32_t> counts) {
+inline std::vector<int32_t> rowsOf(const std::vector<int32_t> &counts) {
   std::vector<int32_t> rows;
   for (int32_t count : counts)
     for (int32_t lane = 0; lane < int32_t(kRow); ++lane)

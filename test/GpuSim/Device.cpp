@@ -138,7 +138,7 @@ void DeviceTest::expectMessage(const std::vector<std::string> &parts) {
 }
 
 void DeviceTest::expectFault(CUfunction function, unsigned grid, unsigned block,
-                             std::vector<void *> parameters,
+                             const std::vector<void *> &parameters,
                              const std::vector<std::string> &parts,
                              unsigned dynamicShared) {
   EXPECT_EQ(run(function, grid, block, parameters, dynamicShared),

@@ -129,7 +129,7 @@ protected:
                std::vector<void *> parameters, unsigned dynamicShared = 0);
   /// Runs a kernel and expects a fault whose text contains all of `parts`.
   void expectFault(CUfunction function, unsigned grid, unsigned block,
-                   std::vector<void *> parameters,
+                   const std::vector<void *> &parameters,
                    const std::vector<std::string> &parts,
                    unsigned dynamicShared = 0);
   void expectMessage(const std::vector<std::string> &parts);

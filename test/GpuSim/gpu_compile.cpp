@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     return complain("cannot read '" + input + "'");
   std::string text = (*file)->getBuffer().str();
   // Copied, because lld, as a library, resets all of LLVM's options.
-  std::string name = chip, out = output;
+  std::string name = chip.c_str(), out = output.c_str();
   return name == "sim" ? compileForSim(text, out)
                        : compileForGpu(text, name, out);
 }

@@ -167,7 +167,7 @@ TEST_F(Checkpoint, FindsTablesOfModules) {
       model = FileBuilder();
       add(model, c.prefix + "embed_tokens.weight", 1);
       add(model, c.prefix + head, 3);
-      auto find = [&](WeightTable weights) {
+      auto find = [&](const WeightTable &weights) {
         Status status = findOwnTables(
             config, weights, 1, "model.embed_tokens.weight", "lm_head.weight");
         EXPECT_TRUE(status.isOk()) << status.toString();

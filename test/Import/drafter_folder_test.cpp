@@ -296,7 +296,7 @@ TEST(DrafterFolder, RefusesBlocksThatItCannotRun) {
 }
 
 TEST(DrafterFolder, ChecksItsWidthsAgainstTheTarget) {
-  auto with = [](std::string from, const std::string &to) {
+  auto with = [](const std::string &from, const std::string &to) {
     std::string keys = R"("architectures": ["Eagle"], )" + kLayers;
     return parse(keys.replace(keys.find(from), from.size(), to));
   };

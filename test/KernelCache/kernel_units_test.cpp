@@ -121,6 +121,7 @@ TEST_F(KernelUnits, DigestIgnoresNamesAndLocations) {
 
 TEST_F(KernelUnits, DigestTellsProgramsApart) {
   std::set<Digest> digests;
+  const std::string blocks = " ^bb1: return %a : i32 ^bb2: return %b : i32";
   const std::string bodies[] = {
       "%c = arith.addi %a, %b : i32 return %c : i32",
       "%c = arith.addi %b, %a : i32 return %c : i32",
@@ -133,10 +134,8 @@ TEST_F(KernelUnits, DigestTellsProgramsApart) {
       "%c = arith.constant 2 : i32 return %c : i32",
       "cf.br ^bb1 ^bb1: return %a : i32",
       "cf.br ^bb1 ^bb1: cf.br ^bb2 ^bb2: return %a : i32",
-      "%t = arith.constant true cf.cond_br %t, ^bb1, ^bb2 "
-      "^bb1: return %a : i32 ^bb2: return %b : i32",
-      "%t = arith.constant true cf.cond_br %t, ^bb2, ^bb1 "
-      "^bb1: return %a : i32 ^bb2: return %b : i32",
+      "%t = arith.constant true cf.cond_br %t, ^bb1, ^bb2" + blocks,
+      "%t = arith.constant true cf.cond_br %t, ^bb2, ^bb1" + blocks,
       "%v = arith.constant dense<[1, 2]> : vector<2xi32> return %a : i32",
       "%v = arith.constant dense<[1, 3]> : vector<2xi32> return %a : i32",
       "%v = arith.constant dense<1> : vector<2xi32> return %a : i32"};
@@ -214,8 +213,8 @@ TEST_F(KernelUnits, HaveSymbolsOfTheirOwnIfTheBackendWantsThem) {
 TEST_F(KernelUnits, ComeFromTheCacheOfTheSameCodeOnly) {
   llvm::SmallString<128> folder;
   ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("mtp-units", folder));
-  auto remove =
-      llvm::scope_exit([&] { llvm::sys::fs::remove_directories(folder); });
+  auto remove = llvm::scope_exit(
+      [&] { EXPECT_FALSE(llvm::sys::fs::remove_directories(folder)); });
   auto cache = compiler::KernelCache::open(folder.str().str());
   ASSERT_TRUE(cache.isOk());
   std::vector<UnitRequest> requests = adders({1, 2, 3});
@@ -266,7 +265,7 @@ TEST_F(KernelUnits, ReportEveryKernelThatCannotBeEmitted) {
 }
 
 TEST(ToolchainIdentity, NamesTheBuildOfLlvm) {
-  std::string identity = toolchainIdentity();
+  const std::string &identity = toolchainIdentity();
   EXPECT_EQ(identity.rfind("LLVM 22.", 0), 0u) << identity;
   // A build id has 16 bytes or more.
   EXPECT_GT(identity.size(), strlen("LLVM 22.1.8 ") + 32) << identity;

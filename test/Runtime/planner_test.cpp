@@ -177,7 +177,7 @@ TEST(RoundPlanner, SequencesOfOneKTakeTurns) {
   ProgramTable programs(plan);
   RoundPlanner planner(programs, {4, UINT32_MAX, /*hasDraftLimit=*/false}, {});
   const RoundCandidate running[] = {{1, 4}, {2, 0}, {3, 2}, {4, 0}};
-  for (auto [k, rows] :
+  for (const auto &[k, rows] :
        std::vector<std::pair<uint32_t, Shares>>{{2, {{3, 2}}},
                                                 {4, {{1, 4}}},
                                                 {0, {{2, 0}, {4, 0}}},

@@ -342,8 +342,11 @@ static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
     double each = 0;
     for (uint32_t s = 0; s < part.batch; ++s)
       each += tokensOf(part.of(s), k) / part.batch;
-    for (double done = 0; done < part.tokens; done += each)
+    double done = 0;
+    while (done < part.tokens) {
       time += of.full(k, part.from + done);
+      done += each;
+    }
   }
   return time;
 }

@@ -140,9 +140,12 @@ TEST(RequestPorts, AnInputIsWrittenAgainAfterAPreemption) {
   options.threads = 1;
   options.kvPages = 17;
   auto session = openSession(loadChannelModel(), options, device);
-  for (float i = 1; i <= 4; ++i)
+  for (int i = 1; i <= 4; ++i) {
+    float bias = i;
     ASSERT_TRUE(
-        session->add(request({{"bias", floats({i, i, i})}}, 30)).isOk());
+        session->add(request({{"bias", floats({bias, bias, bias})}}, 30))
+            .isOk());
+  }
   // A running sequence has its own request's value.
   std::set<std::vector<float>> seen;
   while (!session->idle()) {

@@ -142,7 +142,7 @@ TEST_F(ModelFilesTest, AStampTellsAChange) {
 
 TEST(RunChild, GivesTheEndAndTheLines) {
   std::string text;
-  auto take = [&](std::string line) { text += "<" + line; };
+  auto take = [&](const std::string &line) { text += "<" + line; };
   auto end =
       runChild({"/bin/sh", "-c", "echo a; echo b >&2; printf c; exit 3"}, take);
   ASSERT_TRUE(end.isOk());
@@ -166,7 +166,7 @@ TEST(RunChild, SaysThatAProgramCannotStart) {
 
 TEST(RunChild, PassesAnInterruptOn) {
   pid_t self = ::getpid();
-  auto take = [&](std::string) { ::kill(self, SIGTERM); };
+  auto take = [&](const std::string &) { ::kill(self, SIGTERM); };
   auto end = runChild({"/bin/sh", "-c", "echo ready; exec sleep 60"}, take);
   ASSERT_TRUE(end.isOk());
   EXPECT_EQ(end->interrupt, SIGTERM);

@@ -76,7 +76,7 @@ public:
         get(SessionFactory::create(std::move(model), options, setup));
     completed = session->options();
     engine.emplace(std::move(session),
-                   [this](EngineReport report) { take(report); });
+                   [this](const EngineReport &report) { take(report); });
   }
 
   /// Returns the options with defaults filled in.

@@ -59,7 +59,7 @@ struct Rig {
     EngineEvent event;
     event.handle = handle;
     event.finish = FinishReason::Failed;
-    event.error = status;
+    event.error = std::move(status);
     generation->take(event);
   }
 
@@ -207,7 +207,7 @@ TEST(Generation, EndsAStreamWithAPartWithoutText) {
 TEST(Generation, EndsAChatWithAnEmptyDelta) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);
-  for (std::vector<int32_t> tokens :
+  for (const std::vector<int32_t> &tokens :
        {std::vector<int32_t>{'a'}, std::vector<int32_t>{}}) {
     Rig rig(R"({"prompt": [1, 2], "stream": true})", tokenizer.get(),
             /*isChat=*/true);

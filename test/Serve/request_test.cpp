@@ -344,7 +344,7 @@ TEST(Chat, NamesTheMessageThatATemplateFailsAt) {
                        "{{ m.content }}{% endfor %}";
   const char *user = R"({"role": "user", "content": "a"})";
   const char *odd = R"({"role": "odd", "content": "a"})";
-  for (auto [messages, index] :
+  for (const auto &[messages, index] :
        std::vector<std::pair<std::string, const char *>>{
            {strCat("[", odd, "]"), "messages[0]"},
            {strCat("[", user, ", ", user, ", ", odd, "]"), "messages[2]"},
@@ -363,7 +363,7 @@ TEST(Chat, NamesTheMessageThatATemplateFailsAt) {
 }
 
 TEST(Request, RefusesWhatIsNoObject) {
-  for (std::string body :
+  for (const std::string &body :
        {std::string(""), std::string("["), std::string("3"),
         std::string("null"), std::string("{\"prompt\": [1]"),
         std::string("{\"prompt\": [1]} x"),
@@ -421,7 +421,7 @@ TEST(Prompts, SayHowLongTheContextIs) {
   std::string ids = "1";
   for (int i = 1; i < 100; ++i)
     ids += ", 1";
-  for (auto [body, tokens, param] :
+  for (const auto &[body, tokens, param] :
        {std::tuple(strCat("{\"prompt\": [", ids, "]}"), 100, "prompt"),
         std::tuple(with(R"("max_tokens": 95)"), 2, "max_tokens"),
         std::tuple(with(R"("max_tokens": 2147483647)"), 2, "max_tokens"),

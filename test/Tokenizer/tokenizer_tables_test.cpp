@@ -5,6 +5,7 @@
 #include "runtime/tokenizer/Regex.h"
 #include "test/Tokenizer/TokenizerTestUtil.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace mtp;
@@ -572,7 +573,7 @@ TEST(TokenizerTables, refusesMisalignedTables) {
   std::string tables = *tablesFromHuggingFace(byteLevelJson(), "");
   std::vector<uint64_t> storage(tables.size() / 8 + 2);
   auto *data = reinterpret_cast<uint8_t *>(storage.data()) + 1;
-  std::memcpy(data, tables.data(), tables.size());
+  std::copy(tables.begin(), tables.end(), data);
   EXPECT_EQ(Tokenizer::load({data, tables.size()}).status().code(),
             StatusCode::InvalidArgument);
 }

@@ -145,7 +145,7 @@ TEST(Gguf, RefusesBadTensors) {
               "expected 32 bytes of tensors, got 64");
   // The second tensor begins in the first one.
   std::string bytes = builder.tensor("u", kF32Type, {1}, one).build();
-  size_t at = bytes.find("u") + 1 + 4 + 8 + 4;
+  size_t at = bytes.find('u') + 1 + 4 + 8 + 4;
   bytes[at] = 0;
   expectError(bytes,
               "tensor \"u\": expected to begin at 32 in the data, got 0");
@@ -253,7 +253,7 @@ std::string counting(int count) {
 GgufBuilder hybrid(const std::string &architecture) {
   GgufBuilder builder;
   builder.text("general.architecture", architecture);
-  for (auto [key, value] : std::vector<std::pair<std::string, uint32_t>>{
+  for (const auto &[key, value] : std::vector<std::pair<std::string, uint32_t>>{
            {"block_count", 2},
            {"nextn_predict_layers", 1},
            {"ssm.group_count", 2},

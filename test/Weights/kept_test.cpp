@@ -125,7 +125,7 @@ TEST_F(KeptWeights, TakeTheSmallestFormat) {
 GgufBuilder hybrid(const std::string &architecture) {
   GgufBuilder builder;
   builder.text("general.architecture", architecture);
-  for (auto [key, value] :
+  for (const auto &[key, value] :
        std::vector<std::pair<std::string, uint32_t>>{{"block_count", 1},
                                                      {"ssm.group_count", 2},
                                                      {"ssm.time_step_rank", 8},

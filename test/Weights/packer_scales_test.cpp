@@ -18,7 +18,8 @@ TEST_F(Packing, ScalesFP8Blocks) {
     float value;
     uint8_t byte = uint8_t(bytes[size_t(n * cols + k)]);
     decodeElements(WeightType::F8E4M3, &byte, 1, &value);
-    return value * float(1 + n / 128 * 3 + k / 128);
+    int64_t scale = 1 + n / 128 * 3 + k / 128;
+    return value * float(scale);
   };
   expectPacked(
       {"w", WeightLayout::Panels, kBF16, cols, rows, 1, {{"w.weight"}}}, at);
@@ -75,9 +76,11 @@ TEST_F(Packing, ScalesFP8BlocksOfEachMatrix) {
   builder.addF32("w_scale_inv", {2, 2, 1}, {1, 2, 3, 4});
   WeightSource source{"w", 0, 130};
   source.headStride = 130;
-  expectPacked(
-      {"w", WeightLayout::Panels, kF32, 3, 130, 2, {source}},
-      [](int64_t s, int64_t n, int64_t) { return float(1 + 2 * s + n / 128); });
+  expectPacked({"w", WeightLayout::Panels, kF32, 3, 130, 2, {source}},
+               [](int64_t s, int64_t n, int64_t) {
+                 int64_t scale = 1 + 2 * s + n / 128;
+                 return float(scale);
+               });
 }
 
 /// Scales of other types, which would be misread as numbers.

@@ -79,7 +79,8 @@ struct Packed {
 
 class Quantizing : public testing::Test {
 protected:
-  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+  Result<Packed> pack(const WeightRecipe &recipe,
+                      const PackOptions &options = {}) {
     std::string path = folder.write("model.safetensors", builder.build());
     MTP_ASSIGN_OR_RETURN(WeightSet set, WeightSet::openFiles({&path, 1}));
     Packed packed{recipe, {}, {}};

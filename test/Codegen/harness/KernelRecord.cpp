@@ -104,7 +104,7 @@ void KernelRecord::end(const std::vector<GpuBuffer> &buffers,
   std::string line = "run image=" + name + "/image data=" + file +
                      " blocks=" + std::to_string(blocks);
   std::vector<GpuBuffer> allocations = distinct(buffers);
-  auto list = [&](const char *key, auto values, auto text) {
+  auto list = [&](const char *key, const auto &values, auto text) {
     line += std::string(" ") + key + "=";
     for (const auto &value : values)
       line += text(value) + ",";

@@ -433,7 +433,7 @@ float mtp::codegen::test::quantizedDot(const QuantizedMatrix &x, int row,
     int first = g * w.format.group;
     int dot = 0, total = 0;
     for (int i = first; i < std::min(first + w.format.group, w.k); ++i) {
-      int value = x.values[size_t(row) * x.k + i];
+      int8_t value = x.values[size_t(row) * x.k + i];
       dot += value * w.values[size_t(n) * w.k + i];
       total += value;
     }

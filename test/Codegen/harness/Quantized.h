@@ -36,9 +36,8 @@ struct Quantization {
 /// file has.
 inline const std::vector<Quantization> kCpuFormats = [] {
   using enum WeightElements;
-  constexpr WeightScales F16 = WeightScales::F16, F16x6 = WeightScales::F16x6,
-                         F16x8 = WeightScales::F16x8;
-  constexpr WeightScales E8M0 = WeightScales::E8M0, E4M3 = WeightScales::E4M3;
+  using WeightScales::F16, WeightScales::F16x6, WeightScales::F16x8;
+  using WeightScales::E8M0, WeightScales::E4M3;
   return std::vector<Quantization>{
       {Int4, 32, F16},
       {Int4, 32, F16, true},

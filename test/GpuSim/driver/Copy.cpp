@@ -28,9 +28,13 @@ CUresult Copy::run(Touched *touched) const {
   Allocation *target = nullptr, *source = nullptr;
   if (!bytes)
     return CUDA_SUCCESS;
-  if (toDevice && !(target = deviceSide("copy to the device", to, bytes)))
+  if (toDevice)
+    target = deviceSide("copy to the device", to, bytes);
+  if (toDevice && !target)
     return CUDA_ERROR_INVALID_VALUE;
-  if (fromDevice && !(source = deviceSide("copy from the device", from, bytes)))
+  if (fromDevice)
+    source = deviceSide("copy from the device", from, bytes);
+  if (fromDevice && !source)
     return CUDA_ERROR_INVALID_VALUE;
   uint64_t run = simulator().graphRun;
   for (Allocation *side : {target, source})

@@ -221,9 +221,11 @@ static cublasStatus_t readProblem(const char *name, cublasLtHandle_t handle,
     return notLive(name, "handle");
   Description *operation = all<Description>().find(operationHandle);
   Layout *matrices[4];
-  for (int i = 0; i < 4; ++i)
-    if (!(matrices[i] = all<Layout>().find(layouts[i])))
+  for (int i = 0; i < 4; ++i) {
+    matrices[i] = all<Layout>().find(layouts[i]);
+    if (!matrices[i])
       return notLive(name, "layout");
+  }
   if (!operation)
     return notLive(name, "operation");
   const Layout &a = *matrices[0], &b = *matrices[1], &c = *matrices[2],

@@ -219,7 +219,7 @@ CUresult mtp::gpusim::readNode(Graph &graph, const CUgraphNodeParams &params,
 static CUresult checkEdge(const CUgraphEdgeData &data, const Node &from,
                           const Node &to) {
   static const CUgraphEdgeData zero = {};
-  if (std::memcmp(data.reserved, zero.reserved, sizeof data.reserved))
+  if (std::memcmp(data.reserved, zero.reserved, sizeof data.reserved) != 0)
     return invalid("expected zero in the reserved bytes of an edge");
   if (data.to_port)
     return invalid("expected port 0 at an edge's end, got " +

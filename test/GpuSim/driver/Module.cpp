@@ -36,7 +36,7 @@ Function *mtp::gpusim::findFunction(CUfunction handle) {
 /// machine.
 static size_t imageBytes(const void *bytes) {
   Elf64_Ehdr header;
-  if (std::memcmp(bytes, ELFMAG, SELFMAG))
+  if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0)
     return 0;
   std::memcpy(&header, bytes, sizeof header);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN ||

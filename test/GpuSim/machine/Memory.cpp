@@ -71,11 +71,14 @@ bool Memory::free(uintptr_t base) {
   if (found == live.end() || !found->second.mappedBytes)
     return false;
   const Allocation &allocation = found->second;
+  // The pages go back to the system, the addresses stay reserved.
+  void *reserved =
+      mmap(reinterpret_cast<void *>(base), allocation.mappedBytes, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (reserved == MAP_FAILED)
+    return false;
   if (allocation.kind == MemoryKind::Device)
     usedBytes[size_t(allocation.device)] -= footprintOf(allocation.bytes);
-  // The pages go back to the system, the addresses stay reserved.
-  mmap(reinterpret_cast<void *>(base), allocation.mappedBytes, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   freed.emplace(base, allocation.mappedBytes);
   live.erase(found);
   recents = {};

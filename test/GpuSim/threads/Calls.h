@@ -12,9 +12,9 @@ void *findCall(const char *name);
 
 namespace calls {
 // One function for each call of the ABI. A call of the list that no file
-// defines does not link.
+// defines does not link. Their names are the names of NVVM's intrinsics.
 #define MTP_DECLARE(name) void name(void *result, const void *arguments);
-MTP_SIM_CALLS(MTP_DECLARE)
+MTP_SIM_CALLS(MTP_DECLARE) // NOLINT(readability-identifier-naming)
 #undef MTP_DECLARE
 } // namespace calls
 

@@ -33,7 +33,7 @@ static std::string hex(uint32_t mask) {
                          (lane ? ", which ended" : ", which the block lacks"));
     if (lane->state == State::AtBarrier ||
         (lane->state == State::InWarp &&
-         (lane->mask != mask || std::strcmp(lane->where, name))))
+         (lane->mask != mask || std::strcmp(lane->where, name) != 0)))
       running->faultHere(
           std::string(name) + " with mask " + hex(mask) + ": lane " +
           std::to_string(i) + " waits in " + lane->where +

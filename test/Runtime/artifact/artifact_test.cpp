@@ -397,7 +397,7 @@ TEST(Artifact, ChecksTheFormatsOfBlobs) {
   using enum schema::BlobFormat;
   // One panel of 40 inputs in groups of 32: bytes of both formats.
   constexpr uint64_t bytes8 = 2 * 128 + 40 * 32, bytes4 = 2 * 128 + 40 * 16;
-  auto with = [](ArtifactBuilder::Blob blob) {
+  auto with = [](const ArtifactBuilder::Blob &blob) {
     return messageForBlob(/*isWeight=*/true, blob);
   };
   auto i8 = schema::DType::I8;

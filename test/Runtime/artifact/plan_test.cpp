@@ -373,7 +373,7 @@ TEST(Plan, ASequenceOfAChunkIsCancelled) {
   EXPECT_EQ((*session)->statistics(second)->prefillTokens, 2u);
   ASSERT_TRUE((*session)->cancel(second).isOk());
   drain(**session);
-  for (auto [id, request] :
+  for (const auto &[id, request] :
        {std::pair(first, promptOf(6, 1)), {third, promptOf(10, 3)}}) {
     auto output = *(*session)->output(id);
     EXPECT_EQ(std::vector<int32_t>(output.begin(), output.end()),

@@ -33,7 +33,7 @@ public:
     FakeOptions fake;
     fake.hasRanges = fake.hasAudit = true;
     ArtifactBuilder a = makeFakeModel(fake);
-    planForGpu(a, /*isSimulated=*/true);
+    planForGpu(a, /*isHosted=*/true);
     std::vector<uint8_t> bytes = a.program();
     schema::GetArtifact(bytes.data())->UnPackTo(&tables);
     addKernel();

@@ -394,7 +394,8 @@ TEST(Sample, NoiseAndWeightsAreAccurate) {
   for (uint64_t word = 0; word < uint64_t(1) << 32; word += 4001)
     check(uint32_t(word));
   uint64_t before = kFullWeight;
-  for (float d = 0; d < kFarDistance; d += 1e-3f) {
+  for (int step = 0; float(step) * 1e-3f < kFarDistance; ++step) {
+    float d = float(step) * 1e-3f;
     double expected = std::exp(-double(d)) * 0x1p40;
     ASSERT_NEAR(double(weightOf(d)), expected, expected * 0x1p-23 + 1) << d;
     ASSERT_LE(weightOf(d), before);

@@ -21,7 +21,8 @@ namespace {
 /// A job that checks itself: every share of a stage reads the values that all
 /// shares of the previous stage wrote.
 struct CheckedJob {
-  explicit CheckedJob(std::vector<uint32_t> shares) : shares(shares) {
+  explicit CheckedJob(std::vector<uint32_t> counts)
+      : shares(std::move(counts)) {
     for (uint32_t count : shares)
       runs.emplace_back(count, 0);
   }

@@ -64,10 +64,10 @@ private:
 inline constexpr int kNever = 1 << 30;
 
 /// Opens a session whose device is lost after `calls` calls, or on a signal.
-inline std::unique_ptr<Session> openLosing(std::shared_ptr<const Model> model,
-                                           const SessionOptions &options,
-                                           int runs, int reads = kNever,
-                                           LosingExecutable::Word word = {}) {
+inline std::unique_ptr<Session>
+openLosing(std::shared_ptr<const Model> model, const SessionOptions &options,
+           int runs, int reads = kNever,
+           const LosingExecutable::Word &word = {}) {
   SessionSetup setup;
   setup.device = [=](std::unique_ptr<Executable> loaded) {
     return std::make_unique<LosingExecutable>(std::move(loaded), runs, reads,

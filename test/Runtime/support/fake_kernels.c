@@ -1,13 +1,15 @@
 /*===- fake_kernels.c - Kernels of the fake language model ----------------===//
 |*
 |* The round of the artifact format in plain C, one function per kernel, with
-the
-|* ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1:
-|* the token of their row.
+|* the ABI of runtime/device/cpu/KernelImage.h. Hidden states have width 1: the
+|* token of their row.
 |*
 \*===----------------------------------------------------------------------===*/
 
 #include "FakeLanguage.h"
+
+/* Kernels have the names that an artifact gives them.
+   NOLINTBEGIN(readability-identifier-naming) */
 
 /* The first param of every kernel is its number of tasks; `p` points to the
    others. */
@@ -295,3 +297,4 @@ KERNEL(twice) {
   for (int64_t i = begin; i < end; ++i)
     F32(1)[i] = 2 * F32(0)[i];
 }
+/* NOLINTEND(readability-identifier-naming) */
