@@ -16,6 +16,7 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <unordered_set>
 
 using namespace mtp;
 
@@ -391,6 +392,18 @@ private:
   std::string bytes;
 };
 
+/// Returns the piece of a user-defined token: its text with U+2581 for spaces.
+/// llama.cpp's converter writes such tokens with spaces.
+std::string withMarkedSpaces(std::string_view text) {
+  std::string piece;
+  for (char c : text)
+    if (c == ' ')
+      piece += "\u2581";
+    else
+      piece += c;
+  return piece;
+}
+
 Result<std::string> GgufTokenizer::buildSentencePiece() const {
   const GgufValue *value = find("scores");
   auto scores =
@@ -402,13 +415,17 @@ Result<std::string> GgufTokenizer::buildSentencePiece() const {
   std::optional<int64_t> unknown;
   if (std::ranges::count(types, int64_t(kUnknown)) == 0)
     unknown = header.integer(strCat(kPrefix, "unknown_token_id")).value_or(0);
+  const std::unordered_set<std::string_view> texts(tokens.begin(),
+                                                   tokens.end());
   ProtoWriter model, trainer, normalizer;
   for (size_t id = 0; id < tokens.size(); ++id) {
     int64_t type = types[id] == 0 ? int64_t(kNormal) : types[id];
     if (unknown == int64_t(id))
       type = kUnknown;
     ProtoWriter piece;
-    piece.addBytes(1, tokens[id]);
+    std::string marked = withMarkedSpaces(tokens[id]);
+    bool isMarked = type == kUserDefined && !texts.contains(marked);
+    piece.addBytes(1, isMarked ? marked : tokens[id]);
     piece.addFloat(2, float((*scores)[id]));
     // The numbers are sentencepiece's; 0 says nothing.
     piece.addNumber(3, uint64_t(type));

