@@ -209,19 +209,18 @@ Result<int64_t> readHeads(const GgufHeader &header, const std::string &key,
 
 /// Adds an entry for each matrix of a stack, or for each of their factors. The
 /// entries are `rows` rows of each matrix, from `begin` on; with 0 rows they
-/// are whole matrices. `key` has "{}" in place of a matrix's number.
+/// are whole matrices. `key` has "{}" in place of a matrix's number. `most`
+/// limits the number of entries.
 Status addStack(const TensorEntry &stack, const std::string &key, int64_t begin,
-                int64_t rows, TensorMap &tensors) {
+                int64_t rows, uint64_t most, TensorMap &tensors) {
   bool isFactor = key.ends_with(kFactor);
   if (stack.shape.size() != (isFactor ? 1 : 3))
     return invalidArgument("expected a stack, got " +
                            std::to_string(stack.shape.size()) + " dimensions");
   int64_t count = stack.shape[0];
-  // A limit prevents a huge stack of empty matrices.
-  constexpr uint64_t kMostTensors = 1 << 17;
-  if (count < 1 || uint64_t(count) > kMostTensors ||
-      tensors.size() + uint64_t(count) > kMostTensors)
-    return outOfRange("expected at most " + std::to_string(kMostTensors) +
+  if (count < 1 || uint64_t(count) > most ||
+      tensors.size() + uint64_t(count) > most)
+    return outOfRange("expected at most " + std::to_string(most) +
                       " matrices of all experts, got a stack of " +
                       std::to_string(count));
   TensorEntry entry{stack.type, {}};
@@ -474,7 +473,7 @@ Status GgufNames::addFused(const TensorEntry &entry, const LayerName &layer,
 
 /// Adds the experts' gates and ups that a file stores in one stack.
 Status GgufNames::addGatesAndUps(const TensorEntry &entry,
-                                 const LayerName &layer,
+                                 const LayerName &layer, uint64_t most,
                                  TensorMap &tensors) const {
   int64_t half = 0;
   if (layer.extension != kFactor) {
@@ -485,11 +484,11 @@ Status GgufNames::addGatesAndUps(const TensorEntry &entry,
   }
   LayerName gate{layer.prefix, "ffn_gate_exps", layer.extension};
   LayerName up{layer.prefix, "ffn_up_exps", layer.extension};
-  MTP_RETURN_IF_ERROR(addStack(entry, keyOf(gate), 0, half, tensors));
-  return addStack(entry, keyOf(up), half, half, tensors);
+  MTP_RETURN_IF_ERROR(addStack(entry, keyOf(gate), 0, half, most, tensors));
+  return addStack(entry, keyOf(up), half, half, most, tensors);
 }
 
-Status GgufNames::addTensor(const GgufTensor &tensor,
+Status GgufNames::addTensor(const GgufTensor &tensor, uint64_t most,
                             TensorMap &tensors) const {
   TensorEntry entry{tensor.type, tensor.shape, tensor.offset, tensor.size};
   std::optional<LayerName> layer = parseLayer(tensor.name);
@@ -509,10 +508,10 @@ Status GgufNames::addTensor(const GgufTensor &tensor,
   if (layer->leaf == "attn_qkv" && family.heads == Heads::None)
     return addFused(entry, *layer, tensors);
   if (layer->leaf == "ffn_gate_up_exps")
-    return addGatesAndUps(entry, *layer, tensors);
+    return addGatesAndUps(entry, *layer, most, tensors);
   std::string key = keyOf(*layer);
   if (layer->isAny({"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"}))
-    return addStack(entry, key, 0, 0, tensors);
+    return addStack(entry, key, 0, 0, most, tensors);
   MTP_RETURN_IF_ERROR(orderHeads(*layer, entry));
   // The shared expert's gate is a matrix of one row.
   if (layer->leaf == "ffn_gate_inp_shexp" && entry.shape.size() == 1)
@@ -568,12 +567,17 @@ Result<TensorJoin> GgufNames::join(const GgufPair &pair,
 
 Result<TensorMap> GgufNames::translate(const GgufHeader &header,
                                        std::span<const uint8_t> bytes) const {
+  // A stack of empty matrices could have any number of entries. An entry takes
+  // less than 1 KiB of memory. The limit keeps all entries but a few within the
+  // size of the file.
+  constexpr uint64_t kFewEntries = 256, kMostEntries = 1 << 17;
+  uint64_t most = std::min(kMostEntries, kFewEntries + bytes.size() / 1024);
   TensorMap tensors;
   for (const GgufTensor &tensor : header.tensors) {
     // A factor of activations, which are not quantised by it here.
     if (tensor.name.ends_with(".input_scale"))
       continue;
-    MTP_RETURN_IF_ERROR(addTensor(tensor, tensors)
+    MTP_RETURN_IF_ERROR(addTensor(tensor, most, tensors)
                             .withContext("tensor " + inQuotes(tensor.name)));
   }
   MTP_RETURN_IF_ERROR(attachFactors(bytes, tensors));

@@ -87,11 +87,13 @@ private:
   /// Returns Hugging Face's key. An unknown name stays as it is, after the
   /// layer's prefix.
   std::string keyOf(const LayerName &layer) const;
-  Status addTensor(const GgufTensor &tensor, TensorMap &tensors) const;
+  /// `most` limits the number of entries of stacks, here and below.
+  Status addTensor(const GgufTensor &tensor, uint64_t most,
+                   TensorMap &tensors) const;
   Status addFused(const TensorEntry &entry, const LayerName &layer,
                   TensorMap &tensors) const;
   Status addGatesAndUps(const TensorEntry &entry, const LayerName &layer,
-                        TensorMap &tensors) const;
+                        uint64_t most, TensorMap &tensors) const;
   /// Sets the order of heads.
   Status orderHeads(const LayerName &layer, TensorEntry &entry) const;
 
