@@ -30,6 +30,8 @@ struct ProductParams {
   bool gated = false;
   /// The function that is applied to gates.
   mlir::mtp::ActivationKind activation = mlir::mtp::ActivationKind::Swiglu;
+  /// True if rows are those of an expert's pairs.
+  bool gathersRows = false;
   /// Elements from one row of x to the next.
   int64_t xStride;
 
@@ -62,11 +64,13 @@ struct ProductParams {
 /// Returns the matrix of an expert.
 inline ProductParams expertMatrix(exec::MoeGateUpKernelAttr kernel) {
   ProductParams params(kernel, 2 * kernel.getInter());
-  params.gated = true;
+  params.gated = params.gathersRows = true;
   return params;
 }
 inline ProductParams expertMatrix(exec::MoeDownKernelAttr kernel) {
-  return ProductParams(kernel);
+  ProductParams params(kernel);
+  params.gathersRows = true;
+  return params;
 }
 inline int64_t expertColumns(exec::MoeGateUpKernelAttr kernel) {
   return kernel.getInter();

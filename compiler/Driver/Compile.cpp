@@ -195,6 +195,16 @@ static Status checkWeights(ModuleOp module, const WeightSet *weights) {
   return Status();
 }
 
+/// Returns the format of a projection that is stored in `format`, for a target
+/// that orders fragments. Tensor cores multiply plain formats only, so a plain
+/// format with equal bits replaces another one.
+static WeightFormat fastFormatOf(const WeightFormat &format, int64_t k) {
+  std::optional<WeightFormat> plain = plainFormatOf(format);
+  bool isFast =
+      plain && plain->bits() == format.bits() && plain->canBeInFragments(k);
+  return isFast ? *plain : format;
+}
+
 /// Returns a target's format that keeps a weight as its tensors store it. A key
 /// that no file has is reported by checkWeights.
 static std::optional<WeightFormat> keptFormatOf(exec::WeightOp weight,
@@ -204,11 +214,11 @@ static std::optional<WeightFormat> keptFormatOf(exec::WeightOp weight,
   if (failed(recipe))
     return std::nullopt;
   Result<std::optional<WeightFormat>> format = findKeptFormat(weights, *recipe);
-  if (!format || !*format || target.hasAllFormats())
-    return format ? *format : std::nullopt;
-  // Other targets do not look up rows in panels.
-  return recipe->layout == WeightLayout::Raw ? std::nullopt
-                                             : plainFormatOf(**format);
+  if (!format || !*format)
+    return std::nullopt;
+  bool isFragment =
+      target.ordersFragments() && recipe->layout != WeightLayout::Raw;
+  return isFragment ? fastFormatOf(**format, recipe->k) : **format;
 }
 
 /// Returns the format that keeps a tensor as it is stored.
@@ -337,34 +347,12 @@ Compilation::chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
   return std::move(*chosen);
 }
 
-/// Tells of formats that a target replaces by others.
-static void remarkFormats(ModuleOp module, const Target &target,
-                          const WeightFormats &formats) {
-  if (target.hasAllFormats())
-    return;
-  if (formats.isMixed)
-    emitRemark(nowhere(module))
-        << "target '" << target.name()
-        << "' has no kernels for searched scales: --quantize=int4 means "
-           "int4,group="
-        << formats.group << ",symmetric there";
-  if (formats.headFormat == mlir::mtp::kSixBits.name())
-    emitRemark(nowhere(module)) << "target '" << target.name()
-                                << "' has no kernels for int6: the head is "
-                                   "int8 in groups of "
-                                << formats.headGroup << " there";
-}
-
 /// Returns the options of the phases that all targets share.
 LoweringOptions Compilation::modelOptions() {
   LoweringOptions lowering = options.lowering;
-  bool keeps = llvm::any_of(options.targets, [](const auto &target) {
-    return target->hasAllFormats();
-  });
   if (weights && lowering.formats.format == "none")
-    lowering.storedFormat = [this, keeps](mlir::mtp::WeightOp weight) {
-      std::optional<WeightFormat> format = storedFormatOf(weight, *weights);
-      return keeps || !format ? format : plainFormatOf(*format);
+    lowering.storedFormat = [this](mlir::mtp::WeightOp weight) {
+      return storedFormatOf(weight, *weights);
     };
   return lowering;
 }
@@ -376,7 +364,6 @@ LogicalResult Compilation::lowerToExec() {
   };
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
-    remarkFormats(plan.module, *plan.target, lowering.formats);
     if (weights)
       lowering.keptFormat = [&](exec::WeightOp weight) {
         return keptFormatOf(weight, *weights, *plan.target);
@@ -395,23 +382,9 @@ LogicalResult Compilation::lowerToExec() {
              : success();
 }
 
-/// Checks that the target's kernels multiply all weights. Only a module that
-/// was written by hand, or for another target, has other weights.
-static LogicalResult checkFormats(ModuleOp module, const Target &target) {
-  for (auto weight : module.getOps<exec::WeightOp>()) {
-    const WeightFormat &format = weight.getFormat().getFormat();
-    if (format.isQuantized() && !format.isPlain() && !target.hasAllFormats())
-      return weight.emitError("expected int8 or int4 with scales of f32, no "
-                              "offsets and groups of a multiple of 32 for ")
-             << target.name() << ", got " << format.text();
-  }
-  return success();
-}
-
 LogicalResult Compilation::generateCode() {
   for (PlanInputs &plan : inputs.plans) {
-    if (failed(checkContracts(plan.module)) ||
-        failed(checkFormats(plan.module, *plan.target)))
+    if (failed(checkContracts(plan.module)))
       return failure();
     FailureOr<KernelCode> code =
         plan.target->generateCode(plan.module, options.codegen);

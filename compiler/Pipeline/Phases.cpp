@@ -34,19 +34,15 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
   options.format = formats.format;
   options.group = formats.group;
   options.headFormat = formats.headFormat;
-  // Without kernels for 6 bits, a head has the next larger plain format.
-  if (formats.headFormat == mlir::mtp::kSixBits.name() &&
-      !target.hasAllFormats())
-    options.headFormat = "int8";
   options.headGroup = formats.headGroup;
   options.embeddingFormat = formats.embeddingFormat;
   options.embeddingGroup = formats.embeddingGroup;
   options.keep.assign(formats.keep.begin(), formats.keep.end());
-  options.tie = target.hasAllFormats() && formats.tie;
-  bool isMixed = target.hasAllFormats() && formats.isMixed;
+  options.tie = formats.tie;
+  options.tieFragments = !target.ordersFragments();
   manager.addPass(passes::createQuantizeWeightsPass(
       std::move(options), lowering.keptFormat,
-      isMixed ? lowering.chooseFormats : nullptr));
+      formats.isMixed ? lowering.chooseFormats : nullptr));
 }
 
 void mtp::compiler::populatePhase(mlir::OpPassManager &manager, Phase phase,

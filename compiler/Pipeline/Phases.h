@@ -66,7 +66,7 @@ struct WeightFormats {
   int64_t embeddingGroup = 0;
   std::vector<std::string> keep;
   /// Replaces `format` by formats of 4 to 6 bits that are chosen for each
-  /// weight, for targets that have all formats.
+  /// weight.
   bool isMixed = false;
   /// Mean bits of a mixture. Empty: kProjectionBits for projections, and 6 bits
   /// for the head.

@@ -141,9 +141,10 @@ public:
   /// once.
   virtual int64_t panelWidth() const = 0;
 
-  /// Returns whether kernels multiply all formats of integers, and look up rows
-  /// in panels. Other targets have the plain formats (WeightFormat::isPlain).
-  virtual bool hasAllFormats() const { return false; }
+  /// Returns whether the schedule puts weights in the order of tensor cores, if
+  /// their format has one (WeightFormat::canBeInFragments). Kernels multiply
+  /// all formats in any case.
+  virtual bool ordersFragments() const { return false; }
 
   /// Returns whether the runtime makes a graph of each program and n.
   virtual bool runsGraphs() const { return false; }

@@ -67,7 +67,9 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     A pass that was created with a function for kept formats gives the weights
     that no option changes the format that keeps their tensors. Tables in such a
     format are in panels. With `tie`, a table that has the tensor of a head in
-    integers is replaced by the head, whose panels `exec.embed` reads.
+    integers is replaced by the head, whose panels `exec.embed` reads. Without
+    `tie-fragments`, heads stay apart if they can be in the order of tensor
+    cores, which `exec.embed` does not read.
   }];
   let options = [
     Option<"format", "format", "std::string", "\"none\"",
@@ -86,7 +88,9 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     ListOption<"keep", "keep", "std::string",
                "globs over keys of tensors that stay unchanged">,
     Option<"tie", "tie", "bool", "false",
-           "whether an embedding may be read from the head's panels">
+           "whether an embedding may be read from the head's panels">,
+    Option<"tieFragments", "tie-fragments", "bool", "true",
+           "whether that holds for heads that tensor cores can multiply">
   ];
   let statistics = [
     Statistic<"numQuantized", "quantized", "weights that became integers">,

@@ -280,7 +280,8 @@ void QuantizeWeightsPass::tieTables() {
       refs.push_back(ref);
     }
     auto head = llvm::find_if(weights, [&](exec::WeightOp other) {
-      return other && other != table && hasRowsOf(other, table);
+      return other && other != table && hasRowsOf(other, table) &&
+             (tieFragments || !other.canBeInFragments());
     });
     if (!isTable || head == weights.end())
       continue;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "harness/GpuHarness.h"
+#include "harness/Quantized.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -107,6 +108,49 @@ TEST(ProductPtx, LoadsPreparedRows) {
             0);
     check("linear_argmax",
           "k = 4096, n = 128256, logits = true, slots = 8, " + format, 6);
+  }
+  if (absence.empty())
+    return;
+  EXPECT_EQ(std::getenv("MTP_REQUIRE_CUDA"), nullptr) << absence;
+  GTEST_SKIP() << absence;
+}
+
+// Formats that tensor cores do not multiply: the instructions of each, no
+// spills, and at most half of a processor unless groups are large.
+TEST(ProductPtx, MultipliesStoredFormats) {
+  std::string absence;
+  auto check = [&](const std::string &kind, const std::string &config,
+                   const Quantization &format) {
+    SCOPED_TRACE(kind + ": " + config + format.config());
+    AssembledKernel kernel = assembleKernel(kind, config + format.config());
+    EXPECT_GT(
+        count(kernel.ptx, format.hasOffset ? "dp4a.u32.s32" : "dp4a.s32.s32"),
+        0u);
+    EXPECT_EQ(
+        count(kernel.ptx, format.hasOffset ? "dp4a.s32.s32" : "dp4a.u32.s32"),
+        0u);
+    EXPECT_EQ(count(kernel.ptx, "prmt.b32") > 0,
+              format.format().info().table != nullptr);
+    EXPECT_EQ(count(kernel.ptx, "redux.sync.add") > 0, format.hasOffset);
+    EXPECT_EQ(count(kernel.ptx, "cvt.f32.f16") > 0,
+              !format.panel(1).hasByteScales() &&
+                  format.scales != mtp::WeightScales::F32);
+    absence = kernel.absence;
+    RecordProperty(kind + " " + format.config(), int(kernel.registers));
+    EXPECT_EQ(kernel.spillBytes, 0u);
+    // A lane has two groups of up to 128 inputs in registers.
+    if (format.group <= 64)
+      expectHalfOfProcessor(kernel);
+  };
+  for (const Quantization &format : kStoredFormats) {
+    check("linear", "k = 4096, n = 4096, residual = true, ", format);
+    check("linear",
+          "k = 4096, n = 28672, activation = swiglu, norm = true, eps = 1.0e-5 "
+          ": f32, ",
+          format);
+    check("moe_gate_up", "experts = 128, top_k = 4, k = 2880, inter = 2880, ",
+          format);
+    check("moe_down", "experts = 128, top_k = 4, k = 2880, n = 2880, ", format);
   }
   if (absence.empty())
     return;

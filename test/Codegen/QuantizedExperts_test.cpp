@@ -83,17 +83,8 @@ struct Mixture {
 
 } // namespace
 
-namespace {
-class QuantizedExperts : public testing::TestWithParam<Format> {};
-} // namespace
-
-INSTANTIATE_TEST_SUITE_P(Formats, QuantizedExperts,
-                         testing::ValuesIn(formats()), nameOfFormat);
-
-TEST_P(QuantizedExperts, MatchReferenceAndAreRowInvariant) {
+static void checkExperts(const Quantization &format, bool fragments) {
   using M = Mixture;
-  auto [elements, fragments] = GetParam();
-  Quantization format{elements, elements == WeightElements::Int8 ? 64 : 32};
   M m(80, format, fragments);
   std::vector<float> firstTarget;
   for (const auto &[name, target] : allTargets()) {
@@ -126,5 +117,31 @@ TEST_P(QuantizedExperts, MatchReferenceAndAreRowInvariant) {
       continue;
     firstTarget = firstTarget.empty() ? out : firstTarget;
     EXPECT_EQ(out, firstTarget) << "instruction sets disagree";
+  }
+}
+
+namespace {
+class QuantizedExperts : public testing::TestWithParam<Format> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Formats, QuantizedExperts,
+                         testing::ValuesIn(formats()), nameOfFormat);
+
+TEST_P(QuantizedExperts, MatchReferenceAndAreRowInvariant) {
+  auto [elements, fragments] = GetParam();
+  checkExperts({elements, elements == WeightElements::Int8 ? 64 : 32},
+               fragments);
+}
+
+// Formats of Q4_K, Q6_K, MXFP4 and NVFP4.
+TEST(QuantizedStoredExperts, MatchReferenceAndAreRowInvariant) {
+  using enum WeightElements;
+  for (const Quantization &format :
+       {Quantization{Int4, 32, WeightScales::F16x6, true},
+        {Int6, 16, WeightScales::F16x8},
+        {E2M1, 32, WeightScales::E8M0},
+        {E2M1, 16, WeightScales::E4M3}}) {
+    SCOPED_TRACE(format.config());
+    checkExperts(format, /*fragments=*/false);
   }
 }

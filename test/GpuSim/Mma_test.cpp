@@ -189,6 +189,39 @@ TEST_F(Mma, DotsOfFourBytes) {
   EXPECT_EQ(download<int32_t>(pd, 32), want);
 }
 
+TEST_F(Mma, DotsOfUnsignedBytes) {
+  Numbers numbers(10);
+  std::vector<uint8_t> a(128);
+  std::vector<int8_t> b(128);
+  std::vector<int32_t> sums(32, 5), want(32, 5);
+  for (int i = 0; i < 128; ++i) {
+    a[i] = i < 8 ? 255 : uint8_t(numbers.next());
+    b[i] = i < 4 ? -128 : i < 8 ? 127 : int8_t(numbers.next());
+    want[i / 4] += int(a[i]) * b[i];
+  }
+  CUdeviceptr pa = upload(a), pb = upload(b), pc = upload(sums),
+              pd = allocate(128);
+  ASSERT_EQ(run(kernel("dot_unsigned"), 1, 32, {&pa, &pb, &pc, &pd}),
+            CUDA_SUCCESS)
+      << lastError();
+  EXPECT_EQ(download<int32_t>(pd, 32), want);
+}
+
+// Numbers of bytes, and of signs.
+TEST_F(Mma, PermutesBytes) {
+  std::vector<uint32_t> a(32, 0x83020100), b(32, 0x07860504);
+  std::vector<uint32_t> which(32, 0x7610), want(32, 0x07860100);
+  which[1] = 0xfffff3b8;
+  want[1] = 0x0083ff00;
+  which[2] = 0x0e54;
+  want[2] = 0x00ff0504;
+  CUdeviceptr pa = upload(a), pb = upload(b), pc = upload(which),
+              pd = allocate(128);
+  ASSERT_EQ(run(kernel("permute"), 1, 32, {&pa, &pb, &pc, &pd}), CUDA_SUCCESS)
+      << lastError();
+  EXPECT_EQ(download<uint32_t>(pd, 32), want);
+}
+
 TEST_F(Mma, Floats) {
   checkFloats("bf16", encodeBf16);
   checkFloats("f16", encodeF16);

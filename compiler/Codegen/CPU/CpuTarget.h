@@ -21,7 +21,6 @@ public:
   llvm::StringRef name() const override { return kName; }
   compiler::Machine machine() const override;
   int64_t panelWidth() const override;
-  bool hasAllFormats() const override { return true; }
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
   mlir::FailureOr<compiler::KernelCode>
   generateCode(mlir::ModuleOp module,

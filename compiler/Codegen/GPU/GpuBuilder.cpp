@@ -192,6 +192,11 @@ Value GpuBuilder::warpMax(Value value) {
                                NVVM::ReduxKind::MAX, constant(i32Type(), -1));
 }
 
+Value GpuBuilder::warpSum(Value value) {
+  return NVVM::ReduxOp::create(builder, loc, i32Type(), value,
+                               NVVM::ReduxKind::ADD, constant(i32Type(), -1));
+}
+
 void GpuBuilder::sync() {
   expectJoined();
   gpu::BarrierOp::create(builder, loc);
@@ -330,12 +335,54 @@ Value GpuBuilder::packBytes(ValueRange four) {
   return bitcast(bytes, i32Type());
 }
 
-Value GpuBuilder::dotBytes(Value a, Value b, Value sum) {
+Value GpuBuilder::dotBytes(Value a, Value b, Value sum, bool isUnsigned) {
   auto bytes = vectorType(i8Type(), 4);
   auto isSigned = NVVM::DotAccumulateType::SIGNED;
-  return NVVM::DotAccumulate4WayOp::create(builder, loc, i32Type(),
-                                           bitcast(a, bytes), isSigned,
-                                           bitcast(b, bytes), isSigned, sum);
+  return NVVM::DotAccumulate4WayOp::create(
+      builder, loc, i32Type(), bitcast(a, bytes),
+      isUnsigned ? NVVM::DotAccumulateType::UNSIGNED : isSigned,
+      bitcast(b, bytes), isSigned, sum);
+}
+
+std::array<Value, 2> GpuBuilder::lookUpHalves(ArrayRef<int8_t> table,
+                                              Value word) {
+  auto number = [&](uint32_t value) {
+    return constant(i32Type(), double(int32_t(value)));
+  };
+  // Takes four of the eight bytes of two words. Each half of a byte of the low
+  // half of `which` is a number of 0 to 7.
+  auto permute = [&](Value low, Value high, Value which) -> Value {
+    return LLVM::CallIntrinsicOp::create(
+               builder, loc, i32Type(), builder.getStringAttr("llvm.nvvm.prmt"),
+               ValueRange{low, high, which})
+        .getResult(0);
+  };
+  SmallVector<Value, 4> words;
+  for (int64_t i = 0; i < 16; i += 4) {
+    uint32_t bytes = 0;
+    for (int64_t j = 0; j < 4; ++j)
+      bytes |= uint32_t(uint8_t(table[i + j])) << 8 * j;
+    words.push_back(number(bytes));
+  }
+  // Three bits of a code find a byte in each half of the table. The fourth bit
+  // selects one of both.
+  Value place = bitAnd(word, number(0x77777777));
+  Value half = bitOr(shiftRight(bitAnd(word, number(0x88888888)), number(1)),
+                     number(0x32103210));
+  SmallVector<Value, 2> found;
+  for (uint32_t shift : {0, 16}) {
+    Value own = shiftRight(place, number(shift));
+    found.push_back(permute(permute(words[0], words[1], own),
+                            permute(words[2], words[3], own),
+                            shiftRight(half, number(shift))));
+  }
+  return {permute(found[0], found[1], number(0x6420)),
+          permute(found[0], found[1], number(0x7531))};
+}
+
+Value GpuBuilder::halfToFloat(Value bits) {
+  Value half = bitcast(truncate(bits, i16Type()), builder.getF16Type());
+  return arith::ExtFOp::create(builder, loc, f32Type(), half);
 }
 
 Value GpuBuilder::pairOfBF16(Value low, Value high) {

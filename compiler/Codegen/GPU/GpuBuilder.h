@@ -22,6 +22,7 @@
 
 #include "compiler/Codegen/KernelBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include <array>
 
 namespace mtp::codegen {
 
@@ -97,8 +98,10 @@ public:
   Value ballot(Value condition);
   /// Returns the number of set bits in `value`.
   Value countOnes(Value value);
-  /// Returns the largest `value` (i32) of the threads of the warp.
+  /// Returns the largest `value` (i32) of the threads of the warp, or the sum
+  /// of all.
   Value warpMax(Value value);
+  Value warpSum(Value value);
 
   //===--- Shared memory --------------------------------------------------===//
 
@@ -136,9 +139,14 @@ public:
   Values multiplyByteTiles(ValueRange a, ValueRange b, ValueRange sums);
   /// Packs the low bytes of four i32, the first one lowest.
   Value packBytes(ValueRange four);
-  /// Returns `sum` (i32) plus the dot product of four signed bytes with four
-  /// others.
-  Value dotBytes(Value a, Value b, Value sum);
+  /// Returns `sum` (i32) plus the dot product of four bytes with four signed
+  /// bytes.
+  Value dotBytes(Value a, Value b, Value sum, bool isUnsigned = false);
+  /// Returns the bytes of a table of 16 bytes for the eight halves of the bytes
+  /// of `word`: of the four low halves, and of the four high halves.
+  std::array<Value, 2> lookUpHalves(llvm::ArrayRef<int8_t> table, Value word);
+  /// Returns the f16 in the low half of an i32 as f32.
+  Value halfToFloat(Value bits);
 
   /// Rounds two f32 to bf16 (nearest, ties to even) and packs them into an i32,
   /// the first one in the low half.

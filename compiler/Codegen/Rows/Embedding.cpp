@@ -1,7 +1,7 @@
 //===- Embedding.cpp - Token embeddings -----------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
-#include "compiler/Codegen/Rows/ByteScales.h"
+#include "compiler/Codegen/Rows/GroupScales.h"
 #include "runtime/schema/QuantizedPanel.h"
 
 using namespace mtp;
@@ -81,10 +81,7 @@ private:
   void widenBlock(Value number, int64_t inputs);
   void widenGroup(Value header, Value inBlock, Value data, Value to,
                   int64_t blockInputs, int64_t inputs);
-  Value number(Value header, int64_t at);
-  Value byte(Value header, int64_t at, Value inBlock);
-  std::pair<Value, Value> scales(Value header, Value inBlock,
-                                 int64_t blockInputs);
+  GroupScales scales(Value header, Value inBlock, int64_t blockInputs);
   Value integers(Value data, int64_t first, int64_t count);
   Value lookUp(Value codes);
 
@@ -97,56 +94,31 @@ private:
 
 } // namespace
 
-/// Returns the block's f32 or f16 of the output.
-Value PanelRow::number(Value header, int64_t at) {
-  if (format.scales == WeightScales::F32)
-    return kb.loadOne(kb.f32Type(), kb.at(kb.at(header, at), lane, 4));
-  return kb.loadHalf(kb.at(kb.at(header, at), lane, 2));
-}
-
-/// Returns the group's byte of the output.
-Value PanelRow::byte(Value header, int64_t at, Value inBlock) {
-  Value ofGroup = kb.at(kb.at(header, at), inBlock, QuantizedPanel::kOutputs);
-  return kb.loadOne(kb.i8Type(), kb.at(ofGroup, lane, 1));
-}
-
-/// Returns the scale and the offset of a group; the offset may be null.
-std::pair<Value, Value> PanelRow::scales(Value header, Value inBlock,
-                                         int64_t blockInputs) {
-  if (layout.hasByteScales())
-    return {emitByteScale(
-                kb, format.scales,
-                kb.extendUnsigned(byte(header, 0, inBlock), kb.i32Type())),
-            {}};
-  Value scale = number(header, 0), offset;
-  if (format.hasOffset)
-    offset = number(header, layout.offsetsAt());
-  Value ofScale, ofOffset;
-  auto all = [&](int64_t value) { return kb.constant(kb.i32Type(), value); };
-  if (format.scales == WeightScales::F16x8) {
-    ofScale =
-        kb.extend(byte(header, layout.secondLevelAt(), inBlock), kb.i32Type());
-    if (offset)
-      ofOffset =
-          kb.extend(byte(header, layout.secondOffsetsAt(blockInputs), inBlock),
-                    kb.i32Type());
-  } else if (format.scales == WeightScales::F16x6) {
-    Value low = kb.extendUnsigned(byte(header, layout.lowBitsAt(), inBlock),
-                                  kb.i32Type());
-    Value high = kb.shiftRight(
-        kb.loadOne(kb.i32Type(),
-                   kb.at(kb.at(header, layout.secondLevelAt()), lane, 4)),
-        kb.truncate(kb.mul(inBlock, 4), kb.i32Type()));
-    ofScale = kb.bitOr(kb.bitAnd(low, all(15)),
-                       kb.bitAnd(kb.shiftLeft(high, all(4)), all(48)));
-    ofOffset = kb.bitOr(kb.shiftRight(low, all(4)),
-                        kb.bitAnd(kb.shiftLeft(high, all(2)), all(48)));
+/// Returns the scale and the offset of a group.
+GroupScales PanelRow::scales(Value header, Value inBlock, int64_t blockInputs) {
+  Values numbers;
+  for (const ScaleField &field : scaleFields(layout, blockInputs)) {
+    Value from = placeOfField(kb, field, header, inBlock, lane);
+    switch (field.kind) {
+    case ScaleField::F32:
+      numbers.push_back(kb.loadOne(kb.f32Type(), from));
+      break;
+    case ScaleField::F16:
+      numbers.push_back(kb.loadHalf(from));
+      break;
+    case ScaleField::Word:
+      numbers.push_back(kb.loadOne(kb.i32Type(), from));
+      break;
+    case ScaleField::Byte:
+      numbers.push_back(
+          kb.extendUnsigned(kb.loadOne(kb.i8Type(), from), kb.i32Type()));
+      break;
+    case ScaleField::SignedByte:
+      numbers.push_back(kb.extend(kb.loadOne(kb.i8Type(), from), kb.i32Type()));
+      break;
+    }
   }
-  if (ofScale)
-    scale = kb.mul(scale, kb.toFloat(ofScale));
-  if (ofOffset)
-    offset = kb.mul(offset, kb.toFloat(kb.sub(all(0), ofOffset)));
-  return {scale, offset};
+  return emitGroupScales(kb, layout, inBlock, numbers);
 }
 
 /// Returns `count` integers of a group from `first` on, as they are stored.
@@ -186,8 +158,12 @@ void PanelRow::widenGroup(Value header, Value inBlock, Value data, Value to,
   auto [scale, offset] = scales(header, inBlock, blockInputs);
   Value scales = kb.splat(scale),
         bias = kb.constant(kb.i32Lanes(), format.bias());
-  for (int64_t i = 0; i < inputs; i += kb.lanes()) {
-    int64_t count = std::min(kb.lanes(), inputs - i);
+  // High bits are a word of each step.
+  int64_t most = layout.bits == 5 || layout.bits == 6
+                     ? std::min(kb.lanes(), layout.stepInputs())
+                     : kb.lanes();
+  for (int64_t i = 0; i < inputs; i += most) {
+    int64_t count = std::min(most, inputs - i);
     Value code = integers(data, i, count);
     Value q =
         kb.toFloat(format.info().table ? lookUp(code) : kb.sub(code, bias));

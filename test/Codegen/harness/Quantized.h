@@ -32,9 +32,9 @@ struct Quantization {
   std::string config() const;
 };
 
-/// Formats that only a CPU has: the formats of GGUF, and combinations that no
-/// file has.
-inline const std::vector<Quantization> kCpuFormats = [] {
+/// Formats that no tensor core multiplies: the formats of GGUF, and
+/// combinations that no file has.
+inline const std::vector<Quantization> kStoredFormats = [] {
   using enum WeightElements;
   using WeightScales::F16, WeightScales::F16x6, WeightScales::F16x8;
   using WeightScales::E8M0, WeightScales::E4M3;
@@ -58,7 +58,7 @@ inline const std::vector<Quantization> kCpuFormats = [] {
   };
 }();
 
-/// Element types whose products are products of integers on all targets.
+/// Element types that have a plain format.
 inline const std::vector<WeightElements> kIntegers = [] {
   std::vector<WeightElements> integers;
   for (const WeightElementsInfo &info : kWeightFormats)

@@ -209,5 +209,37 @@ gpu.module @kernels {
     llvm.store %r, %pd : i32, !llvm.ptr<1>
     gpu.return
   }
+
+  // The dot product of four unsigned bytes with four signed bytes, added to c, in each thread.
+  gpu.func @dot_unsigned(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>, %c: !llvm.ptr<1>, %d: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %pa = llvm.getelementptr %a[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %va = llvm.load %pa : !llvm.ptr<1> -> i32
+    %pb = llvm.getelementptr %b[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %vb = llvm.load %pb : !llvm.ptr<1> -> i32
+    %pc = llvm.getelementptr %c[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %vc = llvm.load %pc : !llvm.ptr<1> -> i32
+    %r = llvm.call_intrinsic "llvm.nvvm.idp4a.u.s"(%va, %vb, %vc) : (i32, i32, i32) -> i32
+    %pd = llvm.getelementptr %d[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %r, %pd : i32, !llvm.ptr<1>
+    gpu.return
+  }
+
+  // The bytes of a and b that the numbers in c pick.
+  gpu.func @permute(%a: !llvm.ptr<1>, %b: !llvm.ptr<1>, %c: !llvm.ptr<1>, %d: !llvm.ptr<1>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %tid = gpu.thread_id x
+    %i = arith.index_cast %tid : index to i64
+    %pa = llvm.getelementptr %a[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %va = llvm.load %pa : !llvm.ptr<1> -> i32
+    %pb = llvm.getelementptr %b[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %vb = llvm.load %pb : !llvm.ptr<1> -> i32
+    %pc = llvm.getelementptr %c[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %vc = llvm.load %pc : !llvm.ptr<1> -> i32
+    %r = llvm.call_intrinsic "llvm.nvvm.prmt"(%va, %vb, %vc) : (i32, i32, i32) -> i32
+    %pd = llvm.getelementptr %d[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    llvm.store %r, %pd : i32, !llvm.ptr<1>
+    gpu.return
+  }
 }
 }

@@ -162,7 +162,9 @@ inline constexpr const char *kAccess = "access";
   X(mma_m16n8k32_row_col_satfinite_u8_s8)                                      \
   X(mma_m16n8k32_row_col_satfinite_s8_u8)                                      \
   X(mma_m16n8k32_row_col_satfinite_u8)                                         \
-  X(idp4a_s_s)
+  X(idp4a_s_s)                                                                 \
+  X(idp4a_u_s)                                                                 \
+  X(prmt)
 
 #define MTP_SIM_MATRICES(X)                                                    \
   X(ldmatrix_sync_aligned_m8n8_x1_b16_p3)                                      \

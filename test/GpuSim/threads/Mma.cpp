@@ -135,15 +135,45 @@ MTP_MMA_BYTES(s8_u8, int8_t, uint8_t)
 #undef MTP_MMA_BYTES
 #undef MTP_MMA
 
-// This is not a warp's instruction, but computes products of bytes for one
+// The functions below are not a warp's instructions, but compute for one
 // thread.
-void calls::idp4a_s_s(void *result, const void *arguments) {
+
+/// Adds the products of four pairs of bytes to a sum.
+template <typename A>
+static void dotBytes(void *result, const void *arguments) {
   struct {
-    int8_t a[4], b[4];
+    A a[4];
+    int8_t b[4];
     int32_t sum;
   } own;
   std::memcpy(&own, arguments, sizeof own);
   for (int i = 0; i < 4; ++i)
     own.sum = int32_t(uint32_t(own.sum) + uint32_t(own.a[i] * own.b[i]));
   std::memcpy(result, &own.sum, sizeof own.sum);
+}
+
+void calls::idp4a_s_s(void *result, const void *arguments) {
+  dotBytes<int8_t>(result, arguments);
+}
+
+void calls::idp4a_u_s(void *result, const void *arguments) {
+  dotBytes<uint8_t>(result, arguments);
+}
+
+// Each of the lowest four halves of bytes of `which` has the number of a byte
+// in its low three bits. If its fourth bit is set, the byte's sign fills the
+// result.
+void calls::prmt(void *result, const void *arguments) {
+  struct {
+    int8_t bytes[8];
+    uint32_t which;
+  } own;
+  std::memcpy(&own, arguments, sizeof own);
+  int8_t picked[4];
+  for (int i = 0; i < 4; ++i) {
+    uint32_t number = own.which >> 4 * i & 15;
+    int8_t byte = own.bytes[number & 7];
+    picked[i] = number & 8 ? int8_t(byte < 0 ? -1 : 0) : byte;
+  }
+  std::memcpy(result, picked, sizeof picked);
 }

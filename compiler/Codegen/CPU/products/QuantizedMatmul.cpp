@@ -13,14 +13,13 @@
 
 #include "compiler/Codegen/CPU/products/QuantizedMatmul.h"
 
-#include "compiler/Codegen/Rows/ByteScales.h"
+#include "compiler/Codegen/Rows/GroupScales.h"
 #include "compiler/Codegen/Rows/RowNorm.h"
 #include "compiler/Codegen/Rows/RowQuantization.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
-using mtp::WeightScales;
 
 /// Largest sum of products of an operand and a row in an i16.
 static int64_t pairSum(const WeightFormat &format) {
@@ -305,70 +304,42 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
   return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
 }
 
-/// Returns the scales of a vector of outputs, if a scale is one byte.
-Value QuantizedMatmul::loadByteScales(const Group &group, int64_t first) {
-  Value from = kb.at(kb.at(group.header, first), group.inBlock,
-                     QuantizedPanel::kOutputs);
-  Value bytes = kb.load(kb.vectorType(kb.i8Type(), kb.lanes()), from);
-  return emitByteScale(kb, panel.scales,
-                       kb.extendUnsigned(bytes, kb.i32Vector()));
-}
-
 /// Returns the scales and offsets of a vector of outputs that begins at output
-/// `first`. An offset is null if the format has none.
-QuantizedMatmul::Scales QuantizedMatmul::loadScales(const Group &group,
-                                                    int64_t first) {
-  Value header = group.header;
-  if (panel.hasByteScales())
-    return {loadByteScales(group, first), {}};
-  auto number = [&](int64_t at) {
-    if (panel.scales == WeightScales::F32)
-      return kb.load(kb.f32Vector(), kb.at(header, at + first * 4));
-    return kb.loadHalves(kb.at(header, at + first * 2));
-  };
-  Value scale = number(0), offset;
-  if (panel.hasOffset)
-    offset = number(panel.offsetsAt());
-  if (!panel.hasTwoLevels())
-    return {scale, offset};
-  auto byte = [&](int64_t at, bool isSigned) {
-    Value from = kb.at(kb.at(header, at + first), group.inBlock,
-                       QuantizedPanel::kOutputs);
-    Value bytes = kb.load(kb.vectorType(kb.i8Type(), kb.lanes()), from);
-    return isSigned ? kb.extend(bytes, kb.i32Vector())
-                    : kb.extendUnsigned(bytes, kb.i32Vector());
-  };
-  Value ofScale, ofOffset;
-  if (panel.scales == WeightScales::F16x8) {
-    ofScale = byte(panel.secondLevelAt(), true);
-    if (offset)
-      ofOffset = byte(panel.secondOffsetsAt(group.blockInputs), true);
-  } else {
-    Value low = byte(panel.lowBitsAt(), false);
-    Value high = kb.shiftRight(
-        kb.load(kb.i32Vector(),
-                kb.at(header, panel.secondLevelAt() + first * 4)),
-        kb.splat(kb.truncate(kb.mul(group.inBlock, 4), kb.i32Type())));
-    auto all = [&](int64_t value) {
-      return kb.constant(kb.i32Vector(), value);
+/// `first`.
+GroupScales QuantizedMatmul::loadScales(const Group &group, int64_t first) {
+  Values numbers;
+  for (const ScaleField &field : scaleFields(panel, group.blockInputs)) {
+    Value from =
+        placeOfField(kb, field, group.header, group.inBlock, kb.integer(first));
+    auto bytes = [&] {
+      return kb.load(kb.vectorType(kb.i8Type(), kb.lanes()), from);
     };
-    ofScale = kb.bitOr(kb.bitAnd(low, all(15)),
-                       kb.bitAnd(kb.shiftLeft(high, all(4)), all(48)));
-    ofOffset = kb.bitOr(kb.shiftRight(low, all(4)),
-                        kb.bitAnd(kb.shiftLeft(high, all(2)), all(48)));
+    switch (field.kind) {
+    case ScaleField::F32:
+      numbers.push_back(kb.load(kb.f32Vector(), from));
+      break;
+    case ScaleField::F16:
+      numbers.push_back(kb.loadHalves(from));
+      break;
+    case ScaleField::Word:
+      numbers.push_back(kb.load(kb.i32Vector(), from));
+      break;
+    case ScaleField::Byte:
+      numbers.push_back(kb.extendUnsigned(bytes(), kb.i32Vector()));
+      break;
+    case ScaleField::SignedByte:
+      numbers.push_back(kb.extend(bytes(), kb.i32Vector()));
+      break;
+    }
   }
-  scale = kb.mul(scale, kb.toFloat(ofScale));
-  if (offset)
-    offset = kb.mul(
-        offset, kb.toFloat(kb.sub(kb.constant(kb.i32Vector(), 0), ofOffset)));
-  return {scale, offset};
+  return emitGroupScales(kb, panel, group.inBlock, numbers);
 }
 
 /// Adds a group's products, scaled, to the sums of a strip.
 Values QuantizedMatmul::addScaled(ValueRange sums, ValueRange products,
                                   Value block, const Group &group,
                                   Strip strip) {
-  llvm::SmallVector<Scales> scales;
+  llvm::SmallVector<GroupScales> scales;
   for (int64_t v = 0; v < strip.vectors; ++v)
     scales.push_back(loadScales(group, strip.bytes / 4 + v * kb.lanes()));
   Values result;

@@ -20,6 +20,7 @@
 #define MTP_COMPILER_CODEGEN_CPU_PRODUCTS_QUANTIZEDMATMUL_H
 
 #include "compiler/Codegen/CPU/products/RowBlocks.h"
+#include "compiler/Codegen/Rows/GroupScales.h"
 #include "runtime/schema/QuantizedPanel.h"
 
 namespace mtp::codegen {
@@ -71,9 +72,6 @@ private:
     Value inBlock, number;
     int64_t inputs = 0;
   };
-  struct Scales {
-    Value scale, offset;
-  };
 
   void forGroups(llvm::function_ref<void(Value, int64_t)> body);
   void prepareGroup(Value from, Value inverse, Value to, Value group,
@@ -84,8 +82,7 @@ private:
   Values addGroup(ValueRange sums, Prefetch prefetch, Value block,
                   const Group &group, Strip strip);
   void prefetchHeader(Prefetch prefetch, const Group &group, Strip strip);
-  Scales loadScales(const Group &group, int64_t first);
-  Value loadByteScales(const Group &group, int64_t first);
+  GroupScales loadScales(const Group &group, int64_t first);
   Values addScaled(ValueRange sums, ValueRange products, Value block,
                    const Group &group, Strip strip);
   Values addSteps(ValueRange acc, Value weights, Value x, int64_t steps,

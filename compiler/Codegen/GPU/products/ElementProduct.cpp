@@ -20,7 +20,8 @@ public:
 private:
   Values load(Value panel, Value chunk, int64_t inputs) override;
   void stage(Value chunk, int64_t inputs) override;
-  Values multiply(ValueRange words, ValueRange sums, int64_t inputs) override;
+  Values multiply(ValueRange words, ValueRange sums, Value chunk,
+                  int64_t inputs) override;
 
   /// Bytes of one input in `staged`: a value of each row.
   static constexpr int64_t kInputBytes = kTileRows * 4;
@@ -65,7 +66,7 @@ void ElementProduct::stage(Value chunk, int64_t inputs) {
   storeOfRows(values, kb.at(staged, lane, kInputBytes));
 }
 
-Values ElementProduct::multiply(ValueRange words, ValueRange sums,
+Values ElementProduct::multiply(ValueRange words, ValueRange sums, Value,
                                 int64_t inputs) {
   Values result(sums.begin(), sums.end());
   int64_t perPanel = wordsOf(inputs);

@@ -149,7 +149,6 @@ static void emitExperts(GpuBuilder &kb, KernelT kernel) {
   spec.panel = kb.extend(kb.rem(block, perExpert), kb.i64Type());
   spec.rows = kb.sub(active.end, start);
   spec.rowPointer = rowPointer;
-  spec.gathersRows = true;
   spec.store = store;
   if (params.fragments) {
     FragmentProduct product(kb, spec, /*isWide=*/false);

@@ -80,10 +80,12 @@ struct FragmentShape {
 /// Returns the number of threads in a block of a product, on tensor cores or
 /// not.
 int64_t productThreads(const ProductParams &params);
-/// Returns the number of blocks that must fit on a processor. On tensor cores,
-/// each block takes half.
+/// Returns the number of blocks that must fit on a processor; 0 if ptxas may
+/// choose. On tensor cores, each block takes half.
 inline int64_t blocksPerProcessor(const ProductParams &params) {
-  return params.fragments ? 2 : 0;
+  if (params.fragments)
+    return 2;
+  return params.format.isQuantized() ? integerBlocks(params) : 0;
 }
 
 /// How a block goes over its rows and weights. `rowTiles` is the number of

@@ -13,6 +13,7 @@ PanelProductSpec mtp::codegen::productSpec(const ProductParams &params) {
   spec.n = params.n;
   spec.format = params.format;
   spec.gated = params.gated;
+  spec.gathersRows = params.gathersRows;
   spec.activation = params.activation;
   spec.eps = params.eps;
   spec.normOffset = params.normOffset;
@@ -39,15 +40,21 @@ PanelProduct::create(GpuBuilder &kb, const PanelProductSpec &spec) {
 }
 
 PanelProduct::PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
-                           int64_t chunkInputs, int64_t stagedBytes)
+                           int64_t chunkInputs, int64_t stagedBytes,
+                           int64_t stages, llvm::ArrayRef<int64_t> rowForms)
     : kb(kb), spec(spec), chunkInputs(chunkInputs),
-      panelBytes(productPanelBytes(spec.k, spec.format)) {
+      panelBytes(productPanelBytes(spec.k, spec.format)),
+      stages(std::clamp<int64_t>(llvm::divideCeil(fullChunks(), kProductWarps),
+                                 1, stages)),
+      rowForms(rowForms) {
   assert(kb.warps() == kProductWarps && kTileRows == kProductWarps);
   staged =
       kb.at(kb.shared(kProductWarps * stagedBytes), kb.warp(), stagedBytes);
   sumsPlace = kb.shared(warpsAtWork() * panels() * kTileRows * kWarp * 4);
   if (spec.normWeight)
     inversePlace = kb.shared(kTileRows * 4);
+  if (spec.gathersRows)
+    addressPlace = kb.shared(kTileRows * 8);
 }
 
 int64_t PanelProduct::warpsAtWork() const {
@@ -70,19 +77,24 @@ Values PanelProduct::loadAll(Value chunk, int64_t inputs) {
   return words;
 }
 
-Values PanelProduct::loadFirst() {
-  if (fullChunks() == 0)
-    return {};
-  auto none = [&](ValueRange words) {
-    return Values(words.size(), kb.constant(kb.i32Type(), 0));
-  };
-  if (fullChunks() >= kProductWarps)
-    return loadAll(kb.warp(), chunkInputs);
+/// Loads chunk number `stage` of the warp, or zeros if the warp has no such
+/// chunk.
+Values PanelProduct::loadFirst(int64_t stage) {
+  Value chunk = kb.add(kb.warp(), stage * kProductWarps);
+  if (fullChunks() >= (stage + 1) * kProductWarps)
+    return loadAll(chunk, chunkInputs);
   Values words;
   return kb.choose(
-      kb.cmp(Cmp::LT, kb.warp(), fullChunks()),
-      [&] { return words = loadAll(kb.warp(), chunkInputs); },
-      [&] { return none(words); });
+      kb.cmp(Cmp::LT, chunk, fullChunks()),
+      [&] { return words = loadAll(chunk, chunkInputs); },
+      [&] { return Values(words.size(), kb.constant(kb.i32Type(), 0)); });
+}
+
+Values PanelProduct::loadFirst() {
+  Values words;
+  for (int64_t stage = 0; stage < stages && fullChunks() > 0; ++stage)
+    words.append(loadFirst(stage));
+  return words;
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,18 +140,25 @@ static Value inverseRmsInWarp(GpuBuilder &kb, Value x, int64_t width,
 /// row, and are not stored.
 void PanelProduct::findRows(Value firstRow, Value rows) {
   Value last = kb.sub(rows, 1);
+  auto pointerTo = [&](Value row) {
+    return spec.rowPointer(kb.min(kb.add(firstRow, row), last));
+  };
   rowPointers.clear();
   inverses.clear();
-  for (int64_t row = 0; row < kTileRows; ++row)
-    rowPointers.push_back(spec.rowPointer(kb.min(kb.add(firstRow, row), last)));
-  if (!spec.normWeight)
+  for (int64_t row = 0; row < tileRows && !spec.gathersRows; ++row)
+    rowPointers.push_back(pointerTo(kb.integer(row)));
+  if (!spec.normWeight && !spec.gathersRows)
     return;
-  Value own = spec.rowPointer(kb.min(kb.add(firstRow, kb.warp()), last));
-  Value inverse = inverseRmsInWarp(kb, own, spec.k, spec.eps);
-  kb.storeOwn(inverse, kb.at(inversePlace, kb.warp(), 4),
-              kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0));
+  Value own = pointerTo(kb.warp());
+  Value isFirst = kb.cmp(Cmp::EQ, kb.laneOfWarp(), 0);
+  if (spec.gathersRows)
+    kb.storeOwn(kb.addressOf(own), kb.at(addressPlace, kb.warp(), 8), isFirst);
+  if (spec.normWeight)
+    kb.storeOwn(inverseRmsInWarp(kb, own, spec.k, spec.eps),
+                kb.at(inversePlace, kb.warp(), 4), isFirst);
   kb.sync();
-  inverses = loadOfRows(kb.f32Type(), inversePlace);
+  if (spec.normWeight)
+    inverses = loadOfRows(kb.f32Type(), inversePlace);
 }
 
 Value PanelProduct::loadNormWeight(Value index, Value mask) {
@@ -150,16 +169,23 @@ Value PanelProduct::loadNormWeight(Value index, Value mask) {
 
 Value PanelProduct::loadInput(int64_t row, Value index, Value normWeight,
                               Value mask) {
-  Value x = kb.loadOwn(kb.f32Type(), kb.at(rowPointers[row], index, 4), mask);
+  Value from;
+  if (spec.gathersRows)
+    from = kb.pointerTo(kb.loadOwn(kb.i64Type(), kb.at(addressPlace, row * 8)));
+  else
+    from = rowPointers[row];
+  Value x = kb.loadOwn(kb.f32Type(), kb.at(from, index, 4), mask);
   if (!spec.normWeight)
     return x;
   return emitScaleByNorm(kb, x, inverses[row], normWeight, spec.normOffset);
 }
 
 Values PanelProduct::loadOfRows(mlir::Type type, Value from) {
+  if (tileRows == 1)
+    return {kb.loadOwn(type, from)};
   Values values;
   auto four = kb.vectorType(type, 4);
-  for (int64_t row = 0; row < kTileRows; row += 4) {
+  for (int64_t row = 0; row < tileRows; row += 4) {
     Value vector = kb.loadOwn(four, kb.at(from, row * 4));
     for (int64_t i = 0; i < 4; ++i)
       values.push_back(kb.element(vector, i));
@@ -182,30 +208,31 @@ Values PanelProduct::addChunk(ValueRange words, ValueRange sums, Value chunk,
   kb.syncWarp();
   stage(chunk, inputs);
   kb.syncWarp();
-  return multiply(words, sums, inputs);
+  return multiply(words, sums, chunk, inputs);
 }
 
 /// Returns the sums of a warp, [panel][row].
 Values PanelProduct::sumChunks(Values first) {
   Values state = first;
-  state.append(panels() * kTileRows, kb.f32(0));
-  int64_t held = first.size();
-  if (int64_t full = fullChunks())
-    state = kb.forRange(kb.warp(), kb.integer(full), kProductWarps, state,
-                        [&](Value chunk, ValueRange in) {
-                          Values sums =
-                              addChunk(in.take_front(held), in.drop_front(held),
-                                       chunk, chunkInputs);
-                          // The next chunk's weights are in flight while its
-                          // rows are prepared.
-                          Value following = kb.add(chunk, kProductWarps);
-                          Values next = kb.choose(
-                              kb.cmp(Cmp::LT, following, full),
-                              [&] { return loadAll(following, chunkInputs); },
-                              [&] { return Values(in.take_front(held)); });
-                          next.append(sums);
-                          return next;
-                        });
+  state.append(panels() * tileRows, kb.f32(0));
+  int64_t held = first.size(), ofChunk = held / stages;
+  auto addNext = [&](Value chunk, ValueRange in) {
+    Values sums = addChunk(in.take_front(ofChunk), in.drop_front(held), chunk,
+                           chunkInputs);
+    // The next chunks' weights are in flight while their rows are prepared.
+    Value following = kb.add(chunk, stages * kProductWarps);
+    Values last = kb.choose(
+        kb.cmp(Cmp::LT, following, fullChunks()),
+        [&] { return loadAll(following, chunkInputs); },
+        [&] { return Values(in.take_front(ofChunk)); });
+    Values next(in.slice(ofChunk, held - ofChunk));
+    next.append(last);
+    next.append(sums);
+    return next;
+  };
+  if (fullChunks() > 0)
+    state = kb.forRange(kb.warp(), kb.integer(fullChunks()), kProductWarps,
+                        state, addNext);
   Values sums(state.begin() + held, state.end());
   if (restInputs() == 0)
     return sums;
@@ -227,7 +254,8 @@ void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
   auto storeSums = [&] {
     Value to = kb.at(kb.at(sumsPlace, kb.warp(), warpSums), kb.laneOfWarp(), 4);
     for (auto [i, sum] : llvm::enumerate(sums))
-      kb.storeOwn(sum, kb.at(to, int64_t(i) * rowBytes));
+      kb.storeOwn(sum, kb.at(to, int64_t(i) / tileRows * panelSums +
+                                     int64_t(i) % tileRows * rowBytes));
   };
   if (warpsAtWork() == kProductWarps)
     storeSums();
@@ -244,18 +272,32 @@ void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
     }
     return sum;
   };
-  Value result = total(0);
-  if (spec.gated)
-    result = emitGated(kb, spec.activation, result, total(1));
   Value row = kb.add(firstRow, kb.warp());
   Value column = kb.add(kb.mul(spec.panel, kWarp), kb.laneOfWarp());
   int64_t outputs = spec.gated ? spec.n / 2 : spec.n;
   kb.ifThen(kb.cmp(Cmp::LT, row, rows), [&] {
+    Value result = total(0);
+    if (spec.gated)
+      result = emitGated(kb, spec.activation, result, total(1));
     spec.store({row, column, result, kb.cmp(Cmp::LT, column, outputs)});
   });
 }
 
+/// Emits the first of `forms` that has all rows of the tile.
+void PanelProduct::emitForms(llvm::ArrayRef<int64_t> forms, Value firstRow,
+                             Value rows, Values first) {
+  auto emit = [&] {
+    tileRows = forms.front();
+    findRows(firstRow, rows);
+    join(firstRow, rows, sumChunks(first));
+  };
+  if (forms.size() == 1)
+    return emit();
+  Value count = kb.sub(rows, firstRow);
+  kb.ifElse(kb.cmp(Cmp::LE, count, forms.front()), emit,
+            [&] { emitForms(forms.drop_front(), firstRow, rows, first); });
+}
+
 void PanelProduct::emitTile(Value firstRow, Value rows, Values first) {
-  findRows(firstRow, rows);
-  join(firstRow, rows, sumChunks(first));
+  emitForms(rowForms, firstRow, rows, first);
 }

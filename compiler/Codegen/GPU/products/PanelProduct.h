@@ -76,16 +76,20 @@ public:
                                               const PanelProductSpec &spec);
   virtual ~PanelProduct() = default;
 
-  /// Loads the first weights of a warp. Weights never change, so this may come
-  /// before the kernel's wait.
+  /// Loads the weights of a warp's first chunks. Weights never change, so this
+  /// may come before the kernel's wait.
   Values loadFirst();
   /// Emits all outputs of the block's panel for the rows [firstRow, rows).
   /// There is at least one row.
   void emitTile(Value firstRow, Value rows, Values first);
 
 protected:
+  /// A warp has the weights of `stages` chunks in flight. `rowForms` are the
+  /// numbers of rows that the block has code for, in ascending order. The last
+  /// one is kTileRows.
   PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
-               int64_t chunkInputs, int64_t stagedBytes);
+               int64_t chunkInputs, int64_t stagedBytes, int64_t stages = 1,
+               llvm::ArrayRef<int64_t> rowForms = {kTileRows});
 
   /// Loads the weights of a lane's output for a chunk of `inputs`, as i32
   /// words. The number of words depends on `inputs` alone.
@@ -96,7 +100,7 @@ protected:
   /// Returns the sums, [panel][row], plus the products of a chunk. `words` are
   /// the results of `load`, panel after panel. The inputs of a row are read
   /// once for all panels.
-  virtual Values multiply(ValueRange words, ValueRange sums,
+  virtual Values multiply(ValueRange words, ValueRange sums, Value chunk,
                           int64_t inputs) = 0;
 
   /// Loads value `index` of a row, normed. Returns zero if `mask` is false.
@@ -108,9 +112,12 @@ protected:
 
   GpuBuilder &kb;
   const PanelProductSpec &spec;
-  const int64_t chunkInputs, panelBytes;
+  const int64_t chunkInputs, panelBytes, stages;
   /// Inputs that a warp has prepared, in shared memory.
   Value staged;
+
+  /// Number of rows of the current form.
+  int64_t tileRows = kTileRows;
 
   /// Returns 2 for gate and up panels, else 1.
   int64_t panels() const { return spec.gated ? 2 : 1; }
@@ -122,13 +129,19 @@ private:
   int64_t warpsAtWork() const;
   Value panelPointer(int64_t which);
   Values loadAll(Value chunk, int64_t inputs);
+  Values loadFirst(int64_t stage);
   Values addChunk(ValueRange words, ValueRange sums, Value chunk,
                   int64_t inputs);
   void findRows(Value firstRow, Value rows);
   Values sumChunks(Values first);
   void join(Value firstRow, Value rows, ValueRange sums);
+  void emitForms(llvm::ArrayRef<int64_t> forms, Value firstRow, Value rows,
+                 Values first);
 
-  Value sumsPlace, inversePlace;
+  const llvm::SmallVector<int64_t, 4> rowForms;
+  /// Sums of all warps; for each row of the tile the scale of its norm, and its
+  /// address if rows are gathered. In registers these would take too many.
+  Value sumsPlace, inversePlace, addressPlace;
   /// Address and scale of the norm of each row of the tile.
   Values rowPointers, inverses;
 };
@@ -137,6 +150,10 @@ std::unique_ptr<PanelProduct> createElementProduct(GpuBuilder &kb,
                                                    const PanelProductSpec &);
 std::unique_ptr<PanelProduct> createIntegerProduct(GpuBuilder &kb,
                                                    const PanelProductSpec &);
+
+/// Returns the number of blocks of a product of integers in panels that must
+/// fit on a processor: two, or one if a group takes many registers.
+int64_t integerBlocks(const ProductParams &params);
 
 } // namespace mtp::codegen
 

@@ -30,7 +30,8 @@ public:
   static constexpr float kFarDistance = 28, kMaxNoise = 22.88f;
   /// Index of the first bucket, which begins at a distance of 2^-8; an octave
   /// has 8 buckets.
-  static constexpr int64_t kFirstBucket = (127 - 8) * 8, kFarBucket = 102;
+  static constexpr int64_t kFirstBucket = int64_t(127 - 8) * 8,
+                           kFarBucket = 102;
   static constexpr int64_t kBuckets = kFarBucket + 1;
 
   explicit SampleMath(GpuBuilder &kb) : kb(kb) {}

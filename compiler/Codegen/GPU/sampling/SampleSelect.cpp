@@ -80,7 +80,7 @@ Selection::Selection(GpuBuilder &kb, SampleRow &row,
                      const SampleBuckets &buckets)
     : kb(kb), row(row), math(row.math()), buckets(buckets),
       binWeights(kb.shared(kBins * 8)), binCounts(kb.shared(kBins * 4)),
-      totals(kb.shared(kBins / kWarp * 16)), found(kb.shared(4 * 8)),
+      totals(kb.shared(kBins / kWarp * 16)), found(kb.shared(int64_t(4) * 8)),
       elements(kb.shared(kRoom * 8)), listed(kb.shared(4)) {}
 
 //===----------------------------------------------------------------------===//

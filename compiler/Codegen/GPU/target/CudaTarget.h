@@ -24,6 +24,7 @@ public:
   llvm::StringRef name() const override { return kName; }
   compiler::Machine machine() const override;
   int64_t panelWidth() const override;
+  bool ordersFragments() const override { return true; }
   bool runsGraphs() const override { return true; }
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
   mlir::FailureOr<compiler::KernelCode>
