@@ -186,7 +186,7 @@ Values PanelProduct::addChunk(ValueRange words, ValueRange sums, Value chunk,
 }
 
 /// Returns the sums of a warp, [panel][row].
-Values PanelProduct::sumChunks(Values first) {
+Values PanelProduct::sumChunks(const Values &first) {
   Values state = first;
   state.append(panels() * kTileRows, kb.f32(0));
   int64_t held = first.size();
@@ -255,7 +255,7 @@ void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
   });
 }
 
-void PanelProduct::emitTile(Value firstRow, Value rows, Values first) {
+void PanelProduct::emitTile(Value firstRow, Value rows, const Values &first) {
   findRows(firstRow, rows);
   join(firstRow, rows, sumChunks(first));
 }

@@ -81,7 +81,7 @@ public:
   Values loadFirst();
   /// Emits all outputs of the block's panel for the rows [firstRow, rows).
   /// There is at least one row.
-  void emitTile(Value firstRow, Value rows, Values first);
+  void emitTile(Value firstRow, Value rows, const Values &first);
 
 protected:
   PanelProduct(GpuBuilder &kb, const PanelProductSpec &spec,
@@ -125,7 +125,7 @@ private:
   Values addChunk(ValueRange words, ValueRange sums, Value chunk,
                   int64_t inputs);
   void findRows(Value firstRow, Value rows);
-  Values sumChunks(Values first);
+  Values sumChunks(const Values &first);
   void join(Value firstRow, Value rows, ValueRange sums);
 
   Value sumsPlace, inversePlace;
