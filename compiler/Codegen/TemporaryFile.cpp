@@ -24,10 +24,13 @@ TemporaryFile::create(StringRef prefix, StringRef suffix) {
   if (std::error_code error =
           sys::fs::createTemporaryFile(prefix, suffix, descriptor, path))
     return fileError("create", error);
-  sys::Process::SafelyCloseFileDescriptor(descriptor);
   // A process that ends by Ctrl-C also removes the file.
   sys::RemoveFileOnSignal(path);
-  return std::unique_ptr<TemporaryFile>(new TemporaryFile(path));
+  std::unique_ptr<TemporaryFile> file(new TemporaryFile(path));
+  if (std::error_code error =
+          sys::Process::SafelyCloseFileDescriptor(descriptor))
+    return fileError("close", error);
+  return file;
 }
 
 Error TemporaryFile::write(StringRef bytes) {

@@ -6,7 +6,7 @@
 #include "runtime/schema/Limits.h"
 #include "runtime/tokenizer/SentencePieceModel.h"
 
-#include <cstdio>
+#include <charconv>
 #include <limits>
 
 using namespace mtp;
@@ -29,13 +29,13 @@ std::string replaceSpaces(std::string_view piece) {
 
 /// Returns the byte of a piece such as "<0x0A>".
 std::optional<uint8_t> byteOf(std::string_view piece) {
-  unsigned byte = 0;
-  int used = 0;
-  std::string text(piece);
-  bool isByte = text.size() == 6 &&
-                std::sscanf(text.c_str(), "<0x%2X>%n", &byte, &used) == 1 &&
-                used == 6;
-  return isByte ? std::optional<uint8_t>(byte) : std::nullopt;
+  if (piece.size() != 6 || !piece.starts_with("<0x") || !piece.ends_with(">"))
+    return std::nullopt;
+  uint8_t byte = 0;
+  const char *digits = piece.data() + 3, *end = digits + 2;
+  auto [used, error] = std::from_chars(digits, end, byte, 16);
+  bool isByte = error == std::errc() && used == end;
+  return isByte ? std::optional(byte) : std::nullopt;
 }
 
 Result<std::string> textOf(const SentencePieceModel::Piece &piece,

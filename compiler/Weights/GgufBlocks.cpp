@@ -94,7 +94,7 @@ void decodeNVFP4(const uint8_t *block, GroupCodes *groups, int16_t *q) {
     groups[part] = {halfOfE4M3(block[part])};
     for (int i = 0; i < 16; ++i)
       q[16 * part + i] =
-          int16_t(kE2M1Table[nibble(block + 4 + 8 * part, i, 16)]);
+          int16_t(kE2M1Table[nibble(block + (4 + 8 * part), i, 16)]);
   }
 }
 
@@ -141,14 +141,14 @@ void decodeGroups(const uint8_t *block, GroupCodes *groups) {
 void decodeQ4_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   decodeGroups(block, groups);
   for (int i = 0; i < 256; ++i)
-    q[i] = int16_t(nibble(block + 16 + 32 * (i / 64), i % 64, 64));
+    q[i] = int16_t(nibble(block + (16 + 32 * (i / 64)), i % 64, 64));
 }
 
 void decodeQ5_K(const uint8_t *block, GroupCodes *groups, int16_t *q) {
   decodeGroups(block, groups);
   const uint8_t *highs = block + 16;
   for (int i = 0; i < 256; ++i)
-    q[i] = int16_t(nibble(block + 48 + 32 * (i / 64), i % 64, 64) |
+    q[i] = int16_t(nibble(block + (48 + 32 * (i / 64)), i % 64, 64) |
                    (highs[i % 32] >> i / 32 & 1) << 4);
 }
 
@@ -173,7 +173,8 @@ void decodeIQ4_XS(const uint8_t *block, GroupCodes *groups, int16_t *q) {
              (highs >> 2 * group & 3) << 4;
     groups[group] = {scale, 0, of - 32, 0};
     for (int i = 0; i < 32; ++i)
-      q[32 * group + i] = int16_t(kNL4Table[nibble(block + 8 + 16 * group, i)]);
+      q[32 * group + i] =
+          int16_t(kNL4Table[nibble(block + (8 + 16 * group), i)]);
   }
 }
 
@@ -228,9 +229,8 @@ float halfOfE4M3(uint8_t bits) {
 
 std::optional<WeightFormat> formatOfBlocks(WeightType type) {
   using enum WeightElements;
-  constexpr WeightScales F16 = WeightScales::F16, F16x6 = WeightScales::F16x6,
-                         F16x8 = WeightScales::F16x8;
-  constexpr WeightScales E8M0 = WeightScales::E8M0, E4M3 = WeightScales::E4M3;
+  using WeightScales::E8M0, WeightScales::E4M3;
+  using WeightScales::F16, WeightScales::F16x6, WeightScales::F16x8;
   switch (type) {
   case WeightType::Q4_0:
     return WeightFormat{Int4, 32, F16};

@@ -49,6 +49,7 @@ static int addObject(struct dl_phdr_info *info, size_t, void *to) {
     if (header.p_type != PT_NOTE)
       continue;
     auto *notes =
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader's addresses
         reinterpret_cast<const uint8_t *>(info->dlpi_addr + header.p_vaddr);
     std::string id = findBuildId({notes, size_t(header.p_memsz)});
     (isLibrary ? ids.libraries : ids.program) += id;

@@ -7,6 +7,7 @@
 
 #include "compiler/Import/config/ConfigFamilies.h"
 #include "compiler/Import/drafters/DrafterReaders.h"
+#include "runtime/core/StrCat.h"
 
 #include <algorithm>
 #include <cstring>
@@ -104,10 +105,9 @@ Status checkTaps(const std::vector<int64_t> &taps, int64_t layers,
                  const std::string &where, const std::string &meaning) {
   for (int64_t tap : taps)
     if (tap < 0 || tap > layers)
-      return outOfRange(where + "streams of a target of " +
-                        std::to_string(layers) + " layers, " + meaning +
-                        ", got the one that enters layer " +
-                        std::to_string(tap));
+      return outOfRange(strCat(where, "streams of a target of ", layers,
+                               " layers, ", meaning,
+                               ", got the one that enters layer ", tap));
   if (taps.size() > size_t(kMostTaps))
     return outOfRange(where + "at most " + std::to_string(kMostTaps) +
                       " taps, got " + std::to_string(taps.size()));

@@ -3,6 +3,7 @@
 #include "compiler/Import/emitters/ModelEmitter.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace mtp::importer {
 
@@ -51,9 +52,7 @@ std::string numberedName(const ModelConfig &config, const Part &wanted,
 } // namespace
 
 std::string layerFunction(const ModelConfig &config, const LayerConfig &layer) {
-  return numberedName(
-      config, layer,
-      [](const LayerConfig &of) -> const LayerConfig & { return of; });
+  return numberedName(config, layer, std::identity());
 }
 
 std::string mixerFunction(const ModelConfig &config, const MixerConfig &mixer) {

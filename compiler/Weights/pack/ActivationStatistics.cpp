@@ -2,6 +2,8 @@
 
 #include "compiler/Weights/pack/ActivationStatistics.h"
 
+#include "runtime/core/StrCat.h"
+
 #include <cmath>
 #include <cstring>
 
@@ -10,13 +12,13 @@ namespace mtp {
 /// Returns the number of inputs whose triangle has `count` numbers; -1 if there
 /// is none.
 static int64_t inputsOf(int64_t count) {
-  auto inputs = int64_t((std::sqrt(8 * double(count) + 1) - 1) / 2 + 0.5);
+  int64_t inputs = std::llround((std::sqrt(8 * double(count) + 1) - 1) / 2);
   return inputs * (inputs + 1) / 2 == count ? inputs : -1;
 }
 
 /// Calls `take` with each key of a tensor's name.
 template <typename TakeT>
-static void forKeys(std::string_view name, TakeT take) {
+static void forKeys(std::string_view name, const TakeT &take) {
   while (!name.empty()) {
     size_t end = std::min(name.find(' '), name.size());
     take(name.substr(0, end));
@@ -32,9 +34,9 @@ ActivationStatistics::open(const std::string &path) {
     MTP_ASSIGN_OR_RETURN(TensorView tensor, statistics.file.get(name));
     if (tensor.type != WeightType::F32 || tensor.shape.size() != 1 ||
         inputsOf(tensor.shape[0]) < 0)
-      return invalidArgument("'" + path +
-                             "': expected n * (n + 1) / 2 f32 of \"" + name +
-                             "\", from mtp-run --collect-activations");
+      return invalidArgument(
+          strCat("'", path, "': expected n * (n + 1) / 2 f32 of \"", name,
+                 "\", from mtp-run --collect-activations"));
     forKeys(name, [&, name = name](std::string_view key) {
       statistics.tensors.emplace(key, name);
     });

@@ -77,7 +77,7 @@ ActiveExpert::ActiveExpert(GpuBuilder &kb, int64_t experts, Value starts,
                            Value pairs, Value which)
     : kb(kb), starts(starts), pairs(pairs),
       warpCounts(kb.shared(kb.warps() * 4)) {
-  Value found = kb.shared(3 * 4);
+  Value found = kb.shared(int64_t(3) * 4);
   Value isFirst = kb.cmp(Cmp::EQ, kb.thread(), 0);
   for (int64_t i = 0; i < 3; ++i)
     kb.storeOwn(number(0), kb.at(found, i * 4), isFirst);

@@ -115,10 +115,9 @@ Values FragmentProduct::addChunk(const FragmentPass &pass, RowSource &rows,
 
 /// Returns the warp's sums of the tiles from `tile` on.
 Values FragmentProduct::sumChunks(const FragmentPass &pass, Value tile,
-                                  RowSource &rows, Values held) {
+                                  RowSource &rows, Values state) {
   int64_t warps = kb.warps(), perStage = pass.height * weights.count();
   int64_t heldCount = perStage * pass.stages;
-  Values state = held;
   state.append(4 * pass.height * pass.rowTiles, kb.f32(0));
   auto round = [&](Value first, ValueRange in) {
     Values next(in.begin(), in.end());
@@ -248,9 +247,9 @@ void FragmentProduct::storeOutputs(const FragmentPass &pass, Value firstRow,
 /// Computes the sums of all tiles, or their totals if the tiles are multiplied
 /// one after another.
 void FragmentProduct::sumTiles(const FragmentPass &pass, RowSource &rows,
-                               Values held) {
-  auto sumTile = [&](Value tile, Values held) {
-    storeSums(pass, sumChunks(pass, tile, rows, held));
+                               const Values &held) {
+  auto sumTile = [&](Value tile, const Values &first) {
+    storeSums(pass, sumChunks(pass, tile, rows, first));
     kb.sync();
   };
   if (pass.height == height())

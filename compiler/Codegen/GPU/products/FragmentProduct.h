@@ -59,8 +59,8 @@ private:
   Values loadFirst(const FragmentPass &pass, Value tile);
   std::unique_ptr<RowSource> rowsOf(const FragmentPass &pass);
   Values sumChunks(const FragmentPass &pass, Value tile, RowSource &rows,
-                   Values held);
-  void sumTiles(const FragmentPass &pass, RowSource &rows, Values held);
+                   Values state);
+  void sumTiles(const FragmentPass &pass, RowSource &rows, const Values &held);
   Values addChunk(const FragmentPass &pass, RowSource &rows, Value chunk,
                   int64_t place, ValueRange held, ValueRange sums);
 

@@ -133,8 +133,8 @@ Values FragmentWeights::multiplyIntegers(ValueRange held,
   // dot product of a group is below 2^22, also for int4, where it is 16 times
   // too large.
   constexpr double kBias = 12582912.0;
-  static_assert(16 * 8 * 128 * mtp::kMaxQuantGroup < 1 << 22 &&
-                127 * 128 * mtp::kMaxQuantGroup < 1 << 22);
+  static_assert(int64_t(16) * 8 * 128 * mtp::kMaxQuantGroup < 1 << 22 &&
+                int64_t(127) * 128 * mtp::kMaxQuantGroup < 1 << 22);
   Values dots(4, kb.constant(kb.i32Type(), double(kRowIntegerBits)));
   for (auto [unit, words] : llvm::enumerate(operands))
     dots = kb.multiplyByteTiles(unitOf(held, unit), words, dots);

@@ -212,7 +212,7 @@ Values PanelProduct::addChunk(ValueRange words, ValueRange sums, Value chunk,
 }
 
 /// Returns the sums of a warp, [panel][row].
-Values PanelProduct::sumChunks(Values first) {
+Values PanelProduct::sumChunks(const Values &first) {
   Values state = first;
   state.append(panels() * tileRows, kb.f32(0));
   int64_t held = first.size(), ofChunk = held / stages;
@@ -285,7 +285,7 @@ void PanelProduct::join(Value firstRow, Value rows, ValueRange sums) {
 
 /// Emits the first of `forms` that has all rows of the tile.
 void PanelProduct::emitForms(llvm::ArrayRef<int64_t> forms, Value firstRow,
-                             Value rows, Values first) {
+                             Value rows, const Values &first) {
   auto emit = [&] {
     tileRows = forms.front();
     findRows(firstRow, rows);
@@ -298,6 +298,6 @@ void PanelProduct::emitForms(llvm::ArrayRef<int64_t> forms, Value firstRow,
             [&] { emitForms(forms.drop_front(), firstRow, rows, first); });
 }
 
-void PanelProduct::emitTile(Value firstRow, Value rows, Values first) {
+void PanelProduct::emitTile(Value firstRow, Value rows, const Values &first) {
   emitForms(rowForms, firstRow, rows, first);
 }

@@ -81,7 +81,7 @@ public:
   Values loadFirst();
   /// Emits all outputs of the block's panel for the rows [firstRow, rows).
   /// There is at least one row.
-  void emitTile(Value firstRow, Value rows, Values first);
+  void emitTile(Value firstRow, Value rows, const Values &first);
 
 protected:
   /// A warp has the weights of `stages` chunks in flight. `rowForms` are the
@@ -133,10 +133,10 @@ private:
   Values addChunk(ValueRange words, ValueRange sums, Value chunk,
                   int64_t inputs);
   void findRows(Value firstRow, Value rows);
-  Values sumChunks(Values first);
+  Values sumChunks(const Values &first);
   void join(Value firstRow, Value rows, ValueRange sums);
   void emitForms(llvm::ArrayRef<int64_t> forms, Value firstRow, Value rows,
-                 Values first);
+                 const Values &first);
 
   const llvm::SmallVector<int64_t, 4> rowForms;
   /// Sums of all warps; for each row of the tile the scale of its norm, and its
