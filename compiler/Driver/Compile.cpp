@@ -361,7 +361,7 @@ LoweringOptions Compilation::modelOptions() {
   bool keeps = llvm::any_of(options.targets, [](const auto &target) {
     return target->hasAllFormats();
   });
-  if (weights && lowering.formats.format == "none")
+  if (weights && !options.widensWeights && lowering.formats.format == "none")
     lowering.storedFormat = [this, keeps](mlir::mtp::WeightOp weight) {
       std::optional<WeightFormat> format = storedFormatOf(weight, *weights);
       return keeps || !format ? format : plainFormatOf(*format);
@@ -377,7 +377,7 @@ LogicalResult Compilation::lowerToExec() {
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
     remarkFormats(plan.module, *plan.target, lowering.formats);
-    if (weights)
+    if (weights && !options.widensWeights)
       lowering.keptFormat = [&](exec::WeightOp weight) {
         return keptFormatOf(weight, *weights, *plan.target);
       };
