@@ -350,7 +350,7 @@ Compilation::chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
 /// Returns the options of the phases that all targets share.
 LoweringOptions Compilation::modelOptions() {
   LoweringOptions lowering = options.lowering;
-  if (weights && lowering.formats.format == "none")
+  if (weights && !options.widensWeights && lowering.formats.format == "none")
     lowering.storedFormat = [this](mlir::mtp::WeightOp weight) {
       return storedFormatOf(weight, *weights);
     };
@@ -364,7 +364,7 @@ LogicalResult Compilation::lowerToExec() {
   };
   lowering.idsWithoutToken = idsWithoutToken(module, inputs.tokenizer);
   for (PlanInputs &plan : inputs.plans) {
-    if (weights)
+    if (weights && !options.widensWeights)
       lowering.keptFormat = [&](exec::WeightOp weight) {
         return keptFormatOf(weight, *weights, *plan.target);
       };

@@ -29,6 +29,8 @@ struct CompileOptions {
   std::string output;
   WriteOptions write;
   CodegenOptions codegen;
+  /// Whether weights whose files have integers become values.
+  bool widensWeights = false;
   /// Seed of random weights, for a module without weight files.
   std::optional<uint64_t> randomWeights;
   /// Called with the compiled kernels of each target.

@@ -7,10 +7,11 @@
 #include "compiler/Tokenizer/TokenizerTables.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
+#include <gtest/gtest.h>
+
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <sstream>
 
 namespace mtp::test {

@@ -150,6 +150,13 @@ cl::opt<bool> omitWeights("omit-weights",
                                    "for mtp-fill in place of the weights"),
                           cl::cat(category));
 
+cl::opt<bool>
+    widenWeights("widen-weights",
+                 cl::desc("Store weights as f32 or bf16 even if their files "
+                          "have integers, so that rows are not rounded to "
+                          "integers before products"),
+                 cl::cat(category));
+
 /// Returns the flag's value, or else the number of usable processors.
 unsigned threadsOf(const cl::opt<unsigned> &flag) {
   return flag ? flag : ::mtp::usableProcessors();
@@ -373,6 +380,7 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   MTP_RETURN_IF_ERROR(checkOneTarget(invocation));
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
   invocation.omitWeights = omitWeights;
+  invocation.widensWeights = widenWeights;
   MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering());
   invocation.calibration = calibration;
   invocation.collectFlags = readCollectFlags();

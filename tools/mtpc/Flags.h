@@ -33,6 +33,8 @@ struct Invocation {
   std::optional<uint64_t> randomWeights;
   /// Write how random weights are made instead of the weights.
   bool omitWeights = false;
+  /// Do not keep integers of weight files.
+  bool widensWeights = false;
   /// The text of --calibrate; empty: none.
   std::string calibration;
   /// Flags for a compilation that collects statistics of the text.

@@ -162,6 +162,7 @@ CompileOptions Run::compileOptions() {
   options.write.threads = invocation.jobs;
   options.write.statistics = calibrator ? &calibrator->statistics() : nullptr;
   options.write.omitWeights = invocation.omitWeights;
+  options.widensWeights = invocation.widensWeights;
   options.write.progress = [this](uint64_t done, uint64_t total) {
     progress.packed(done, total);
   };
