@@ -59,6 +59,7 @@ Status Writer::writeWeight(SegmentStream &stream, const WeightRecipe &recipe,
   PackOptions packing;
   packing.threads = options.threads;
   packing.statistics = options.statistics;
+  packing.energies = options.energies;
   if (options.progress) {
     packing.progress = [&](int64_t done, int64_t) {
       options.progress(weightsDone + offset + done, weightBytes);

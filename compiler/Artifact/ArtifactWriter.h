@@ -6,6 +6,7 @@
 #include "compiler/Artifact/ArtifactTables.h"
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include <functional>
@@ -23,6 +24,8 @@ struct WriteOptions {
   PackProgress progress;
   /// Statistics of a text, for the quantiser; null: none.
   const ActivationStatistics *statistics = nullptr;
+  /// Estimates without statistics, for the quantiser; null: none.
+  const InputEnergies *energies = nullptr;
   /// Called for each quantised weight with its error.
   std::function<void(const WeightRecipe &, const QuantizationError &)>
       onQuantized;

@@ -74,6 +74,7 @@ FailureOr<WeightRecipe> compiler::recipeOf(exec::WeightOp weight) {
     recipe.norm = norm.str();
   if (auto offset = weight->getAttrOfType<IntegerAttr>(exec::kNormOffsetAttr))
     recipe.normOffset = offset.getInt();
+  recipe.isHead = weight->hasAttr(exec::kHeadAttr);
   for (auto entry : weight.getSources().getAsRange<exec::SourceAttr>()) {
     WeightSource source;
     source.keyPattern = entry.getTensor();

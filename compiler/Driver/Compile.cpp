@@ -257,6 +257,7 @@ private:
   LoweringOptions modelOptions();
   LogicalResult lowerToExec();
   LogicalResult generateCode();
+  LogicalResult writeFile();
   LogicalResult dump(const PhaseInfo &info);
   /// Reports an error in a flag or a path.
   LogicalResult report(const Status &status);
@@ -269,6 +270,8 @@ private:
   ConfigureFn configure;
   ArtifactInputs inputs;
   std::optional<WeightSet> weights;
+  /// Energies of the inputs of projections, if formats were chosen.
+  InputEnergies energies;
   /// Modules of the plans, if there are several.
   std::vector<OwningOpRef<ModuleOp>> copies;
 };
@@ -337,9 +340,15 @@ Compilation::chooseMixture(ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
     known.push_back({std::move(*recipe), one.isHead});
   }
   const WeightFormats &formats = options.lowering.formats;
+  if (weights && !weights->randomSeed()) {
+    Result<InputEnergies> estimated = estimateEnergies(*weights, known);
+    if (!estimated)
+      return report(estimated.status());
+    energies = std::move(*estimated);
+  }
   MixtureOptions mixture{formats.bits.value_or(WeightFormats::kProjectionBits),
                          formats.bits.has_value(), options.write.statistics,
-                         options.codegen.jobs};
+                         &energies, options.codegen.jobs};
   Result<std::vector<WeightFormat>> chosen =
       chooseFormats(weightSet(), known, mixture);
   if (!chosen)
@@ -397,6 +406,12 @@ LogicalResult Compilation::generateCode() {
   return success();
 }
 
+LogicalResult Compilation::writeFile() {
+  WriteOptions writing = options.write;
+  writing.energies = &energies;
+  return report(writeArtifact(inputs, weightSet(), options.output, writing));
+}
+
 LogicalResult Compilation::runPhase(const PhaseInfo &info) {
   switch (info.phase) {
   case Phase::Exec:
@@ -405,8 +420,7 @@ LogicalResult Compilation::runPhase(const PhaseInfo &info) {
   case Phase::Codegen:
     return generateCode();
   case Phase::Artifact:
-    return report(
-        writeArtifact(inputs, weightSet(), options.output, options.write));
+    return writeFile();
   default:
     break;
   }

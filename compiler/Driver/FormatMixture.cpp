@@ -46,7 +46,7 @@ static WeightRecipe recipeIn(const WeightFormat &format, WeightRecipe recipe) {
 /// Measures the relative error of a weight in each format.
 static Result<Errors> measureErrors(const WeightSet *weights,
                                     const WeightRecipe &recipe,
-                                    const ActivationStatistics *statistics) {
+                                    const MixtureOptions &options) {
   if (!weights || weights->randomSeed())
     return kUnknownErrors;
   Errors errors;
@@ -54,12 +54,29 @@ static Result<Errors> measureErrors(const WeightSet *weights,
       std::vector<std::vector<float>> panels,
       samplePanels(*weights, recipeIn(kFormats[0], recipe), kSampledPanels));
   for (const WeightFormat &format : kFormats) {
-    MTP_ASSIGN_OR_RETURN(GridQuantizer quantizer,
-                         GridQuantizer::forErrors(
-                             *weights, recipeIn(format, recipe), statistics));
+    MTP_ASSIGN_OR_RETURN(
+        GridQuantizer quantizer,
+        GridQuantizer::forErrors(*weights, recipeIn(format, recipe),
+                                 options.statistics, options.energies));
     errors.push_back(quantizer.relativeError(panels));
   }
   return errors;
+}
+
+Result<InputEnergies>
+compiler::estimateEnergies(const WeightSet &weights,
+                           std::span<const MixedWeight> mixed) {
+  InputEnergies energies;
+  for (const MixedWeight &weight : mixed) {
+    if (weight.isHead || weight.recipe.norm.empty())
+      continue;
+    MTP_ASSIGN_OR_RETURN(std::vector<std::vector<float>> panels,
+                         samplePanels(weights,
+                                      recipeIn(kFormats[0], weight.recipe),
+                                      InputEnergies::kPanels));
+    energies.add(weights, weight.recipe, panels);
+  }
+  return energies;
 }
 
 /// Measures all weights on several threads.
@@ -74,7 +91,7 @@ measureAll(const WeightSet *weights, std::span<const MixedWeight> mixed,
       if (mixed[i].isHead && !options.hasHeads)
         continue;
       Result<Errors> measured =
-          measureErrors(weights, mixed[i].recipe, options.statistics);
+          measureErrors(weights, mixed[i].recipe, options);
       if (measured)
         errors[i] = std::move(*measured);
       else

@@ -5,6 +5,7 @@
 
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/WeightRecipe.h"
 
 #include <optional>
@@ -26,8 +27,13 @@ struct MixtureOptions {
   bool hasHeads = false;
   /// Null: none.
   const ActivationStatistics *statistics = nullptr;
+  const InputEnergies *energies = nullptr;
   unsigned threads = 1;
 };
+
+/// Estimates the energies of inputs from all projections of a model.
+Result<InputEnergies> estimateEnergies(const WeightSet &weights,
+                                       std::span<const MixedWeight> mixed);
 
 /// Returns the format of each weight: K4, K5 or K6 of compiler/Quantize. Its
 /// error in each format is measured on some panels. `weights` may be null or

@@ -61,8 +61,9 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
     reports an error.
 
     A pass that was created with a function that chooses formats gives each
-    projection the chosen format. It first records the norm of the weight's
-    inputs in `exec.input_norm` and `exec.norm_offset`.
+    projection the chosen format. Weights with a format that is searched for
+    then have the norm of their inputs in `exec.input_norm` and
+    `exec.norm_offset`, and heads have `exec.head`.
 
     A pass that was created with a function for kept formats gives the weights
     that no option changes the format that keeps their tensors. Tables in such a

@@ -41,6 +41,10 @@ struct Readers {
   llvm::SetVector<PackedWeightOpInterface> calls;
   /// True if a reader's kernel does not support integers.
   bool others = false;
+  /// The tensor of the norm that a product applies to its inputs, and the
+  /// number that is added to it; null if there is none.
+  SourceAttr norm;
+  int64_t normOffset = 0;
 };
 
 /// The new formats of a module's weights.
@@ -161,6 +165,21 @@ static bool isRaw(exec::WeightOp weight) {
   return isa<RawLayoutAttr>(weight.getLayout());
 }
 
+/// Finds the norm that a product applies to its inputs.
+static void findNorm(Operation *call, const SymbolTable &symbols,
+                     Readers &readers) {
+  auto linear = dyn_cast<LinearOp>(call);
+  auto ref = linear && linear.getNorm()
+                 ? linear.getNorm().getDefiningOp<RefOp>()
+                 : RefOp();
+  auto norm = ref ? symbols.lookup<exec::WeightOp>(ref.getResource())
+                  : exec::WeightOp();
+  if (readers.norm || !norm || norm.getSources().size() != 1)
+    return;
+  readers.norm = cast<SourceAttr>(norm.getSources()[0]);
+  readers.normOffset = linear.getOffset();
+}
+
 /// Collects the readers of each weight.
 static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
   SymbolTable symbols(module);
@@ -173,10 +192,12 @@ static llvm::MapVector<exec::WeightOp, Readers> findReaders(ModuleOp module) {
     ofWeight.refs.push_back(ref);
     for (Operation *user : ref->getUsers()) {
       auto call = dyn_cast<PackedWeightOpInterface>(user);
-      if (call && call.getPackedWeight() == ref)
+      if (call && call.getPackedWeight() == ref) {
         ofWeight.calls.insert(call);
-      else
+        findNorm(call, symbols, ofWeight);
+      } else {
         ofWeight.others = true;
+      }
     }
   });
   return readers;
@@ -198,6 +219,19 @@ static bool isHead(const Readers &readers) {
   return isRead(readers, mlir::mtp::ProjectionRole::Head);
 }
 
+/// Records what the quantiser's search for scales must know of a weight.
+static void recordInputs(exec::WeightOp weight, const Readers &readers) {
+  Builder builder(weight.getContext());
+  if (readers.norm) {
+    weight->setAttr(kInputNormAttr,
+                    builder.getStringAttr(readers.norm.getTensor()));
+    weight->setAttr(kNormOffsetAttr,
+                    builder.getI64IntegerAttr(readers.normOffset));
+  }
+  if (isHead(readers))
+    weight->setAttr(kHeadAttr, builder.getUnitAttr());
+}
+
 void QuantizeWeightsPass::quantize(exec::WeightOp weight,
                                    const Readers &readers,
                                    const ::mtp::WeightFormat &format,
@@ -217,32 +251,11 @@ void QuantizeWeightsPass::quantize(exec::WeightOp weight,
   ++numQuantized;
 }
 
-/// Records the norm that a product applies to the inputs of `weight`.
-static void recordNorm(exec::WeightOp weight, const Readers &readers) {
-  for (Operation *call : readers.calls) {
-    auto linear = dyn_cast<LinearOp>(call);
-    auto ref = linear && linear.getNorm()
-                   ? linear.getNorm().getDefiningOp<RefOp>()
-                   : RefOp();
-    auto norm = ref ? SymbolTable::lookupNearestSymbolFrom<exec::WeightOp>(
-                          call, ref.getResourceAttr())
-                    : exec::WeightOp();
-    if (!norm || norm.getSources().size() != 1)
-      continue;
-    auto source = cast<SourceAttr>(norm.getSources()[0]);
-    Builder builder(weight.getContext());
-    weight->setAttr(kInputNormAttr, builder.getStringAttr(source.getTensor()));
-    weight->setAttr(kNormOffsetAttr,
-                    builder.getI64IntegerAttr(linear.getOffset()));
-    return;
-  }
-}
-
 LogicalResult QuantizeWeightsPass::quantizeMixed(
     const llvm::MapVector<exec::WeightOp, Readers> &readers,
     ArrayRef<mlir::mtp::WeightToQuantize> mixed) {
   for (const mlir::mtp::WeightToQuantize &one : mixed)
-    recordNorm(one.weight, readers.find(one.weight)->second);
+    recordInputs(one.weight, readers.find(one.weight)->second);
   FailureOr<std::vector<::mtp::WeightFormat>> formats = chooseFormats(mixed);
   if (failed(formats))
     return failure();
@@ -349,6 +362,8 @@ void QuantizeWeightsPass::runOnOperation() {
     bool isKept = !wanted && keptFormat;
     if (isKept)
       wanted = keptFormat(weight);
+    if (wanted && !isKept && !wanted->isPlain())
+      recordInputs(weight, readers);
     if (wanted)
       quantize(weight, readers, *wanted, isKept);
   }

@@ -1,6 +1,7 @@
 //===- grid_quantizer_test.cpp - Packing with searched grids --------------===//
 
 #include "compiler/Weights/pack/GridQuantizer.h"
+#include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
 
@@ -184,6 +185,64 @@ TEST_F(Grids, NormsAndStatisticsChangeTheChoice) {
   EXPECT_LT(plain->error.squaredError, calibrated->error.squaredError);
 }
 
+TEST_F(Grids, EnergiesAreThoseOfNormAndStream) {
+  // A column has the same square in all rows. The norms of two projections
+  // differ, and the stream's channels are the mean of both in logarithms.
+  auto squareOf = [](int64_t i) { return i == 9 ? 0.0 : 1.0 + double(i % 5); };
+  for (int64_t i = 0; i < kInputs; ++i)
+    for (int64_t n = 0; n < kRows; ++n)
+      values[size_t(n * kInputs + i)] = float(std::sqrt(squareOf(i)));
+  auto set = open();
+  ASSERT_TRUE(set);
+  WeightRecipe recipe = recipeIn(kK4), shifted = recipe, head = recipe;
+  recipe.norm = shifted.norm = head.norm = "norm";
+  shifted.normOffset = 2;
+  head.isHead = true;
+  auto panels = samplePanels(*set, recipe, InputEnergies::kPanels);
+  ASSERT_TRUE(panels);
+  InputEnergies energies;
+  EXPECT_EQ(energies.of(*set, recipe)[8], 36);
+  for (const WeightRecipe &each : {recipe, shifted, head, recipeIn(kK4)})
+    energies.add(*set, each, *panels);
+  EXPECT_TRUE(energies.of(*set, recipeIn(kK4)).empty());
+  EXPECT_EQ(energies.of(*set, head)[8], 36);
+  auto normOf = [](int64_t i, double offset) {
+    double weight = (i % 8 == 0 ? 6 : 1) + offset;
+    return weight * weight;
+  };
+  auto shareOf = [&](int64_t i, double offset) {
+    double sum = 0;
+    for (int64_t j = 0; j < kInputs; ++j)
+      sum += squareOf(j) * normOf(j, offset);
+    double share = squareOf(i) * normOf(i, offset) / sum * double(kInputs);
+    return std::max(share, 1e-7);
+  };
+  std::vector<float> got = energies.of(*set, recipe);
+  for (int64_t i = 0; i < kInputs; ++i) {
+    double channel = 1 / std::sqrt(shareOf(i, 0) * shareOf(i, 2));
+    EXPECT_NEAR(got[size_t(i)] / (normOf(i, 0) * channel), 1, 1e-4) << i;
+  }
+}
+
+TEST_F(Grids, AScaledChannelScalesItsEnergy) {
+  // A factor of the norm and its inverse in the weights keep the function.
+  WeightRecipe recipe = recipeIn(kK4);
+  recipe.norm = "norm";
+  auto estimate = [&] {
+    auto set = open();
+    auto panels = samplePanels(*set, recipe, InputEnergies::kPanels);
+    InputEnergies energies;
+    energies.add(*set, recipe, *panels);
+    return energies.of(*set, recipe);
+  };
+  std::vector<float> before = estimate();
+  norm[3] *= 2;
+  for (int64_t n = 0; n < kRows; ++n)
+    values[size_t(n * kInputs + 3)] /= 2;
+  std::vector<float> after = estimate();
+  EXPECT_NEAR(after[3] / after[4], 4 * before[3] / before[4], 1e-4);
+}
+
 TEST_F(Grids, TheErrorOfSampledPanelsIsThePackedError) {
   auto set = open();
   ASSERT_TRUE(set);
@@ -193,7 +252,8 @@ TEST_F(Grids, TheErrorOfSampledPanelsIsThePackedError) {
   // The second panel begins with row 32.
   EXPECT_EQ((*panels)[1][0], values[32 * kInputs]);
   EXPECT_EQ((*panels)[1][32 * 7 + 3], values[35 * kInputs + 7]);
-  auto quantizer = GridQuantizer::forErrors(*set, recipeIn(kK4), nullptr);
+  auto quantizer =
+      GridQuantizer::forErrors(*set, recipeIn(kK4), nullptr, nullptr);
   auto packed = pack(recipeIn(kK4));
   ASSERT_TRUE(quantizer && packed);
   EXPECT_NEAR(std::sqrt(quantizer->relativeError(*panels)),

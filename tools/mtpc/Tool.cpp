@@ -38,16 +38,25 @@ void quietDiagnostics(mlir::MLIRContext &context) {
     context.printOpOnDiagnostic(false);
 }
 
-/// Prints errors about a flag or a path, which have no location in the module,
-/// and clears the progress line. Other diagnostics are left to other handlers.
+/// Prints diagnostics about a flag or a path, which have no location in the
+/// module, and clears the progress line. Other diagnostics are left to other
+/// handlers.
 mlir::LogicalResult reportDiagnostic(mlir::Diagnostic &diagnostic,
                                      Progress &progress) {
   progress.finish();
-  bool isOurs = llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
-                diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-  if (isOurs)
+  if (!llvm::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
+    return mlir::failure();
+  using Severity = mlir::DiagnosticSeverity;
+  Severity severity = diagnostic.getSeverity();
+  if (severity == Severity::Error)
     fail(diagnostic.str());
-  return mlir::success(isOurs);
+  else
+    llvm::errs() << "mtpc: "
+                 << (severity == Severity::Warning  ? "warning"
+                     : severity == Severity::Remark ? "remark"
+                                                    : "note")
+                 << ": " << diagnostic << "\n";
+  return mlir::success();
 }
 
 /// One run of the tool after its flags are read.

@@ -3,7 +3,6 @@
 #include "compiler/Weights/pack/GridQuantizer.h"
 #include "compiler/Quantize/GridSearch.h"
 #include "compiler/Quantize/Half.h"
-#include "compiler/Weights/WeightType.h"
 
 #include <cmath>
 
@@ -29,54 +28,24 @@ std::optional<Grid> gridOf(const WeightFormat &format) {
   return grid.isValid() ? std::optional(grid) : std::nullopt;
 }
 
-/// Returns the squared weights of the norm of a recipe's inputs; empty if the
-/// norm is unknown or its tensor has another form.
-static std::vector<float> energiesOfNorm(const WeightSet &weights,
-                                         const WeightRecipe &recipe) {
-  std::vector<float> energies;
-  if (recipe.norm.empty() || weights.randomSeed())
-    return energies;
-  Result<TensorView> found = weights.get(recipe.norm);
-  if (!found)
-    return energies;
-  TensorView norm = found->withRank(1);
-  if (norm.shape.size() != 1 || norm.shape[0] != recipe.k || norm.stored ||
-      norm.join || !isReadable(norm.type) || hasBlocks(norm.type))
-    return energies;
-  energies.resize(size_t(recipe.k));
-  decodeElements(norm.type, norm.bytes.data(), recipe.k, energies.data());
-  for (float &value : energies) {
-    value = value * norm.factor + float(recipe.normOffset);
-    value = std::fabs(value) < kTooLarge ? value * value : 0;
-  }
-  return energies;
-}
-
-/// Returns the energies of a recipe's inputs; empty if they are unknown.
-static Result<std::vector<float>>
-energiesOf(const WeightSet &weights, const WeightRecipe &recipe,
-           const ActivationStatistics *statistics) {
-  if (statistics) {
-    MTP_ASSIGN_OR_RETURN(std::vector<float> energies,
-                         statistics->energiesOf(recipe));
-    if (!energies.empty())
-      return energies;
-  }
-  return energiesOfNorm(weights, recipe);
-}
-
 Result<GridQuantizer>
 GridQuantizer::forErrors(const WeightSet &weights, const WeightRecipe &recipe,
-                         const ActivationStatistics *statistics) {
+                         const ActivationStatistics *statistics,
+                         const InputEnergies *energies) {
   GridQuantizer quantizer(*gridOf(recipe.format));
   MTP_ASSIGN_OR_RETURN(quantizer.importance,
-                       energiesOf(weights, recipe, statistics));
+                       statistics ? statistics->energiesOf(recipe)
+                                  : std::vector<float>());
+  if (quantizer.importance.empty())
+    quantizer.importance =
+        (energies ? *energies : InputEnergies()).of(weights, recipe);
   return quantizer;
 }
 
 Result<std::optional<GridQuantizer>>
 GridQuantizer::make(const WeightSet &weights, const WeightRecipe &recipe,
-                    const ActivationStatistics *statistics, unsigned threads) {
+                    const ActivationStatistics *statistics,
+                    const InputEnergies *energies, unsigned threads) {
   std::optional<GridQuantizer> quantizer;
   if (!gridOf(recipe.format))
     return quantizer;
@@ -85,7 +54,8 @@ GridQuantizer::make(const WeightSet &weights, const WeightRecipe &recipe,
                                   : std::vector<float>());
   if (moments.empty() && recipe.format.isPlain())
     return quantizer;
-  MTP_ASSIGN_OR_RETURN(quantizer, forErrors(weights, recipe, statistics));
+  MTP_ASSIGN_OR_RETURN(quantizer,
+                       forErrors(weights, recipe, statistics, energies));
   if (!moments.empty())
     quantizer->feedback = ErrorFeedback::make(moments, recipe.k, threads);
   return quantizer;

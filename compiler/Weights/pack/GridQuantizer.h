@@ -5,6 +5,7 @@
 
 #include "compiler/Quantize/ErrorFeedback.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/PanelCodes.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 
@@ -15,22 +16,24 @@ std::optional<Grid> gridOf(const WeightFormat &format);
 
 /// Quantises the panels of one weight by a search for scales. Statistics of the
 /// inputs weigh the errors of the search, and errors are compensated. Without
-/// statistics, the weights of the inputs' norm weigh the errors. Any number of
-/// threads may use it.
+/// statistics, estimated energies weigh the errors (InputEnergies.h). Any
+/// number of threads may use it.
 class GridQuantizer {
 public:
   /// Prepares for the weight of a recipe. Returns nothing if its format has no
   /// grid, or if quantizeGroup() has the format and the inputs have no
-  /// statistics. `statistics` may be null. `threads` factor the statistics; the
-  /// result does not depend on them.
+  /// statistics. `statistics` and `energies` may be null. `threads` factor the
+  /// statistics; the result does not depend on them.
   static Result<std::optional<GridQuantizer>>
   make(const WeightSet &weights, const WeightRecipe &recipe,
-       const ActivationStatistics *statistics, unsigned threads);
+       const ActivationStatistics *statistics, const InputEnergies *energies,
+       unsigned threads);
 
   /// Prepares for relativeError() only. Precondition: the format has a grid.
-  static Result<GridQuantizer>
-  forErrors(const WeightSet &weights, const WeightRecipe &recipe,
-            const ActivationStatistics *statistics);
+  static Result<GridQuantizer> forErrors(const WeightSet &weights,
+                                         const WeightRecipe &recipe,
+                                         const ActivationStatistics *statistics,
+                                         const InputEnergies *energies);
 
   /// Quantises a panel with 32 values per input and adds to `error`. Returns
   /// false, with unspecified output, if a value is not finite or has a

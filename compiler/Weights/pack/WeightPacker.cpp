@@ -451,7 +451,7 @@ Result<std::optional<GridQuantizer>> quantizerOf(const WeightSet &weights,
   if (recipe.layout == WeightLayout::Raw || packer.keepsCodes())
     return std::optional<GridQuantizer>();
   return GridQuantizer::make(weights, recipe, options.statistics,
-                             std::max(options.threads, 1u));
+                             options.energies, std::max(options.threads, 1u));
 }
 
 /// Packs units of the window until none is left. Several threads may call this

@@ -5,6 +5,7 @@
 
 #include "compiler/Weights/WeightSet.h"
 #include "compiler/Weights/pack/ActivationStatistics.h"
+#include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
 #include "compiler/Weights/pack/WeightRecipe.h"
 
@@ -24,6 +25,8 @@ struct PackOptions {
   /// Statistics of a text, for formats with a grid (GridQuantizer.h); null:
   /// none.
   const ActivationStatistics *statistics = nullptr;
+  /// Energies of inputs without statistics; null: those of norms.
+  const InputEnergies *energies = nullptr;
 };
 
 /// Receives the next bytes of a packed weight, on the caller's thread, while

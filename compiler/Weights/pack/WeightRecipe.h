@@ -74,12 +74,14 @@ struct WeightRecipe {
   /// True if panels are in the order of tensor cores (FragmentOrder.h).
   bool fragments = false;
   /// Key of the RMS norm of the inputs, and the number that is added to its
-  /// weights. Without statistics, a quantiser uses the squared weights as the
-  /// energies of the inputs. Empty: unknown.
+  /// weights. Without statistics, a quantiser estimates the energies of the
+  /// inputs with the weights (InputEnergies.h). Empty: unknown.
   std::string norm;
   int64_t normOffset = 0;
+  /// True if the outputs are logits.
+  bool isHead = false;
 
-  /// Equal recipes give equal bytes.
+  /// Equal recipes of a model give equal bytes.
   bool operator==(const WeightRecipe &) const = default;
 };
 

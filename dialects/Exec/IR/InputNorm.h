@@ -8,9 +8,11 @@
 namespace mlir::exec {
 
 /// Attributes of an exec.weight for the quantiser: the key of the norm of its
-/// inputs, and the number that is added to the norm's weights.
+/// inputs, the number that is added to the norm's weights, and a unit attribute
+/// of heads.
 inline constexpr llvm::StringLiteral kInputNormAttr = "exec.input_norm";
 inline constexpr llvm::StringLiteral kNormOffsetAttr = "exec.norm_offset";
+inline constexpr llvm::StringLiteral kHeadAttr = "exec.head";
 
 } // namespace mlir::exec
 
