@@ -17,7 +17,8 @@ exec.weight @head #exec.panels<32> k 64 n 96 stack 1 [#exec.source<key = "head">
 exec.program @picks function {
   %ids = exec.input "ids" : tensor<4xi32>
   %t = exec.ref @table : memref<96x64xbf16>
-  %x = exec.embed %ids in %t as <bf16> : (tensor<4xi32>, memref<96x64xbf16>) -> tensor<4x64xf32>
+  %x = exec.embed %ids in %t as <bf16>
+    : (memref<96x64xbf16>, tensor<4xi32>) -> tensor<4x64xf32>
   %h = exec.ref @head : memref<3x32x32x2xbf16>
   %l = exec.linear %x, %h as <bf16> role head
     : (tensor<4x64xf32>, memref<3x32x32x2xbf16>) -> tensor<4x96xf32>
