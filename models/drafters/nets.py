@@ -52,16 +52,20 @@ def causal(n):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads, qkv_in=None, head_norm=False, theta=10000.0):
+    def __init__(
+        self, width, heads, qkv_in=None, head_norm=False, theta=10000.0, kv_heads=None
+    ):
         super().__init__()
         self.heads, self.d, self.theta = heads, width // heads, theta
-        self.q_proj, self.k_proj, self.v_proj = (linear(qkv_in or width, width) for _ in range(3))
+        self.group = heads // (kv_heads or heads)
+        self.q_proj = linear(qkv_in or width, width)
+        self.k_proj, self.v_proj = (linear(qkv_in or width, width // self.group) for _ in range(2))
         self.o_proj = linear(width, width, std=0.02)
         if head_norm:
             self.q_norm, self.k_norm = Norm(self.d), Norm(self.d)
 
     def _split(self, x):
-        return x.view(*x.shape[:2], self.heads, self.d).transpose(1, 2)
+        return x.view(*x.shape[:2], -1, self.d).transpose(1, 2)
 
     def query(self, x, pos):
         q = self._split(self.q_proj(x))
@@ -70,7 +74,11 @@ class Attention(nn.Module):
     def keys(self, x, pos):
         k = self._split(self.k_proj(x))
         k = rotate(self.k_norm(k) if hasattr(self, "k_norm") else k, pos, self.theta)
-        return k, self._split(self.v_proj(x))
+        v = self._split(self.v_proj(x))
+        return (k, v) if self.group == 1 else (self._spread(k), self._spread(v))
+
+    def _spread(self, x):
+        return x.repeat_interleave(self.group, 1)
 
     def out(self, o):
         return self.o_proj(o.transpose(1, 2).flatten(2))

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Measures tokens per round (AL) and tokens/s of artifacts on the held-out prompts.
+
+  measure.py length TOKENIZER.json PROMPTS NAME=ARTIFACT[:K].. [--each 5] [--temperatures 0,0.7]
+  measure.py speed TOKENIZER.json PROMPTS NAME=ARTIFACT[:K].. [--turns 5]
+
+`length` prints a table: one row for each artifact, K and temperature, one column for each category.
+Without K an artifact is measured for k = 1 to 6. `speed` runs the artifacts in turns, one stream,
+and prints tokens/s relative to the first one, as the geometric mean of turns with a 95 % interval.
+Chat is MT-bench: eight categories with equal numbers of prompts.
+"""
+
+import argparse
+import math
+import random
+import statistics
+
+import prompts
+from product import Session
+
+
+def held_out(folder, each):
+    """Returns texts by category, `each` of a category; MT-bench's categories are "chat"."""
+    of, count = {}, {}
+    for category, text in prompts.published(folder)[1]:
+        if count.setdefault(category, 0) < each:
+            count[category] += 1
+            of.setdefault("chat" if category in prompts.CHAT else category, []).append(text)
+    return of
+
+
+def parse(spec):
+    """Returns (name, path, list of k) of NAME=ARTIFACT[:K]."""
+    name, path = spec.split("=", 1)
+    path, _, k = path.partition(":")
+    return name, path, [int(k)] if k else [1, 2, 3, 4, 5, 6]
+
+
+def run(session, tok, texts, a, temperature):
+    """Runs all texts. Returns rounds, tokens of rounds, seconds and output tokens, as differences
+    of the session's counts."""
+    before = session.statistics()
+    for i, text in enumerate(texts):
+        ids = tok.encode(prompts.chat(text)).ids[-a.longest :]
+        session.add(ids, a.tokens, temperature, 1.0, 1000 + i)
+    session.run()
+    after = session.statistics()
+    names = ("slot_rounds", "round_tokens", "decode_seconds", "decode_tokens")
+    return [getattr(after, n) - getattr(before, n) for n in names]
+
+
+def length(tok, of, a):
+    print("| drafter | k | T | " + " | ".join(of) + " | all |")
+    print("|" + "---|" * (len(of) + 4))
+    for name, path, ks in map(parse, a.artifacts):
+        for k in ks:
+            session = Session(path, a.threads, 0, k)
+            for t in a.temperatures:
+                counts = [run(session, tok, texts, a, t) for texts in of.values()]
+                al = [c[1] / max(1, c[0]) for c in counts]
+                al.append(sum(c[1] for c in counts) / max(1, sum(c[0] for c in counts)))
+                cells = [name, str(k), f"{t:g}", *(f"{x:.2f}" for x in al)]
+                print("| " + " | ".join(cells) + " |", flush=True)
+            session.close()
+
+
+def speed(tok, of, a):
+    texts = of["chat"]
+    given = map(parse, a.artifacts)
+    sessions = [(name, Session(path, a.threads, 1, ks[0])) for name, path, ks in given]
+    rng = random.Random(1)
+    for t in a.temperatures:
+        rates = {name: [] for name, _ in sessions}
+        for _ in range(a.turns):
+            for name, session in rng.sample(sessions, len(sessions)):
+                _, _, seconds, tokens = run(session, tok, texts, a, t)
+                rates[name].append(tokens / seconds)
+        first = rates[sessions[0][0]]
+        for name, values in rates.items():
+            logs = [math.log(x / y) for x, y in zip(values, first)]
+            wide = 1.96 * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else 0
+            mean, middle = statistics.mean(logs), statistics.median(values)
+            low, high = math.exp(mean - wide), math.exp(mean + wide)
+            over = f"{math.exp(mean):.2f} ({low:.2f} to {high:.2f})"
+            print(f"| {name} | {t:g} | {middle:.1f} | {over} |", flush=True)
+
+
+def main():
+    ap = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    ap.add_argument("what", choices=("length", "speed"))
+    ap.add_argument("tokenizer")
+    ap.add_argument("prompts")
+    ap.add_argument("artifacts", nargs="+")
+    ap.add_argument("--each", type=int, default=5, help="prompts of a category")
+    ap.add_argument("--tokens", type=int, default=128, help="most tokens of an answer")
+    ap.add_argument("--longest", type=int, default=900, help="most tokens of a prompt, its end")
+    ap.add_argument("--temperatures", default="0,0.7")
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--turns", type=int, default=5)
+    a = ap.parse_args()
+    a.temperatures = [float(t) for t in a.temperatures.split(",")]
+    from tokenizers import Tokenizer
+
+    of = held_out(a.prompts, a.each)
+    (length if a.what == "length" else speed)(Tokenizer.from_file(a.tokenizer), of, a)
+
+
+if __name__ == "__main__":
+    main()
