@@ -91,15 +91,14 @@ def frequent(folder, prefix, count):
 
 
 class Target:
-    """The target's embedding, which is also its head, final norm, and last layer."""
+    """The target's embedding, which is also its head, and the weight of its final norm, as f32
+    values of a GGUF file."""
 
-    def __init__(self, folder):
-        from safetensors import safe_open
+    def __init__(self, file):
+        from gguf import GGUFReader, dequantize
 
-        with safe_open(os.path.join(folder, "model.safetensors"), "pt") as f:
-            last = f"model.layers.{LAYERS - 1}."
-            self.embed = f.get_tensor("model.embed_tokens.weight").float()
-            self.norm = f.get_tensor("model.norm.weight").float()
-            self.last = {
-                k[len(last) :]: f.get_tensor(k).float() for k in f.keys() if k.startswith(last)
-            }
+        tensors = {t.name: t for t in GGUFReader(file).tensors}
+        self.embed, self.norm = (
+            torch.from_numpy(dequantize(tensors[n].data, tensors[n].tensor_type).copy())
+            for n in ("token_embd.weight", "output_norm.weight")
+        )

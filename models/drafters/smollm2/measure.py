@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures tokens per round (AL) and tokens/s of artifacts on the held-out prompts.
 
-  measure.py length TOKENIZER.json PROMPTS NAME=ARTIFACT[:K].. [--each 5] [--temperatures 0,0.7]
-  measure.py speed TOKENIZER.json PROMPTS NAME=ARTIFACT[:K].. [--turns 5]
+  measure.py length PROMPTS NAME=ARTIFACT[:K].. [--each 5] [--temperatures 0,0.7]
+  measure.py speed PROMPTS NAME=ARTIFACT[:K].. [--turns 5]
 
 `length` prints a table: one row for each artifact, K and temperature, one column for each category.
 Without K an artifact is measured for k = 1 to 6. `speed` runs the artifacts in turns, one stream,
@@ -36,12 +36,12 @@ def parse(spec):
     return name, path, [int(k)] if k else [1, 2, 3, 4, 5, 6]
 
 
-def run(session, tok, texts, a, temperature):
+def run(session, texts, a, temperature):
     """Runs all texts. Returns rounds, tokens of rounds, seconds and output tokens, as differences
     of the session's counts."""
     before = session.statistics()
     for i, text in enumerate(texts):
-        ids = tok.encode(prompts.chat(text)).ids[-a.longest :]
+        ids = session.encode(prompts.chat(text))[-a.longest :]
         session.add(ids, a.tokens, temperature, 1.0, 1000 + i)
     session.run()
     after = session.statistics()
@@ -49,14 +49,14 @@ def run(session, tok, texts, a, temperature):
     return [getattr(after, n) - getattr(before, n) for n in names]
 
 
-def length(tok, of, a):
+def length(of, a):
     print("| drafter | k | T | " + " | ".join(of) + " | all |")
     print("|" + "---|" * (len(of) + 4))
     for name, path, ks in map(parse, a.artifacts):
         for k in ks:
             session = Session(path, a.threads, 0, k)
             for t in a.temperatures:
-                counts = [run(session, tok, texts, a, t) for texts in of.values()]
+                counts = [run(session, texts, a, t) for texts in of.values()]
                 al = [c[1] / max(1, c[0]) for c in counts]
                 al.append(sum(c[1] for c in counts) / max(1, sum(c[0] for c in counts)))
                 cells = [name, str(k), f"{t:g}", *(f"{x:.2f}" for x in al)]
@@ -64,7 +64,7 @@ def length(tok, of, a):
             session.close()
 
 
-def speed(tok, of, a):
+def speed(of, a):
     texts = of["chat"]
     given = map(parse, a.artifacts)
     sessions = [(name, Session(path, a.threads, 1, ks[0])) for name, path, ks in given]
@@ -73,7 +73,7 @@ def speed(tok, of, a):
         rates = {name: [] for name, _ in sessions}
         for _ in range(a.turns):
             for name, session in rng.sample(sessions, len(sessions)):
-                _, _, seconds, tokens = run(session, tok, texts, a, t)
+                _, _, seconds, tokens = run(session, texts, a, t)
                 rates[name].append(tokens / seconds)
         first = rates[sessions[0][0]]
         for name, values in rates.items():
@@ -90,7 +90,6 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     ap.add_argument("what", choices=("length", "speed"))
-    ap.add_argument("tokenizer")
     ap.add_argument("prompts")
     ap.add_argument("artifacts", nargs="+")
     ap.add_argument("--each", type=int, default=5, help="prompts of a category")
@@ -101,10 +100,8 @@ def main():
     ap.add_argument("--turns", type=int, default=5)
     a = ap.parse_args()
     a.temperatures = [float(t) for t in a.temperatures.split(",")]
-    from tokenizers import Tokenizer
-
     of = held_out(a.prompts, a.each)
-    (length if a.what == "length" else speed)(Tokenizer.from_file(a.tokenizer), of, a)
+    (length if a.what == "length" else speed)(of, a)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import numpy as np
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 F32, I32 = 0, 7  # mtp_element
 FAILED = 4  # mtp_finish
-NO_DRAFTS = 0
 
 
 class Tensor(c.Structure):
@@ -118,6 +117,29 @@ class Session:
         if u.finish == FAILED:
             raise RuntimeError(u.error.decode())
         self.output[u.id].extend(u.tokens[: u.count])
+
+    def encode(self, text):
+        """Returns the ids of text in which names of special tokens are these tokens."""
+        data, count = text.encode(), c.c_size_t()
+        ids = np.zeros(len(data) + 1, np.int32)
+        self._check(
+            self.lib.mtp_model_encode(
+                *(self.model, data, c.c_size_t(len(data)), 0, 1),
+                *(_pointer(ids, c.c_int32), c.c_size_t(len(ids)), c.byref(count)),
+            )
+        )
+        return ids[: count.value].tolist()
+
+    def decode(self, ids):
+        ids, length = np.array(ids, np.int32), c.c_size_t()
+        room = c.create_string_buffer(64 * len(ids) + 1)
+        self._check(
+            self.lib.mtp_model_decode(
+                *(self.model, _pointer(ids, c.c_int32), c.c_size_t(len(ids))),
+                *(room, c.c_size_t(len(room)), c.byref(length)),
+            )
+        )
+        return room.raw[: length.value].decode()
 
     def add(self, prompt, max_tokens, temperature=0.0, top_p=1.0, seed=0):
         """Queues a sequence and returns its number."""

@@ -4,13 +4,15 @@
   train.py DATA TARGET CKPT --minutes M [--decay D]
 
 DATA has write.py's shards: names with `train` are trained on, names with `held` are measured.
-TARGET is the model's Hugging Face folder. CKPT.pt is written every --save seconds, CKPT.csv is the
-learning curve. M is the total of CPU minutes. The learning rate is constant, and falls to zero over
-the last D minutes. --branch OTHER.pt begins with the state of another run.
+TARGET is the model's GGUF file. CKPT.pt is written every --save seconds, CKPT.csv is the
+learning curve. SIGTERM ends the run with a checkpoint. M is the total of CPU minutes. The learning
+rate is constant, and falls to zero over the last D minutes. --branch OTHER.pt begins with the state
+of another run.
 """
 
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -102,10 +104,11 @@ def train(a):
     run, log = Run(a, target, data), open(a.ckpt + ".csv", "a")
     head = head_of(a, target)
     base = time.process_time() - run.cpu
-    saved, sums, count, epoch = run.cpu, {}, 0, None
+    saved, sums, count, epoch, ends = run.cpu, {}, 0, None, []
+    signal.signal(signal.SIGTERM, lambda *_: ends.append(1))
     while True:
         cpu = time.process_time() - base
-        if cpu >= 60 * a.minutes:
+        if cpu >= 60 * a.minutes or ends:
             break
         rng = np.random.default_rng([a.seed, run.opt.step_count])
         b = next(epoch, None) if epoch else None
@@ -145,14 +148,14 @@ def main():
     ap.add_argument("--decay", type=float, default=0)
     ap.add_argument("--branch")
     ap.add_argument("--vocab", type=int, default=8192, help="tokens that can be drafted")
-    ap.add_argument("--lr", type=float, default=1e-3)
-    ap.add_argument("--batch", type=int, default=6, help="texts of a step")
+    ap.add_argument("--lr", type=float, default=3e-4)
+    ap.add_argument("--batch", type=int, default=5, help="texts of a step")
     ap.add_argument("--most", type=int, default=384, help="tokens of a text")
-    ap.add_argument("--rows", type=int, default=768, help="measured rows of a step")
+    ap.add_argument("--rows", type=int, default=400, help="measured rows of a step")
     ap.add_argument("--steps", type=int, default=3, help="drafted steps")
     ap.add_argument("--every", type=int, default=50, help="steps of a row of the curve")
     ap.add_argument("--texts", type=int, default=24, help="held-out texts of a row of the curve")
-    ap.add_argument("--save", type=float, default=300)
+    ap.add_argument("--save", type=float, default=120)
     ap.add_argument("--seed", type=int, default=1)
     train(ap.parse_args())
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets the product write texts and take their states: one shard of training data.
 
-  write.py ARTIFACT TOKENIZER.json PROMPTS SHARD --seed N [--questions N] [--answers N]
+  write.py ARTIFACT PROMPTS SHARD --seed N [--questions N] [--answers N]
 
 ARTIFACT is of states.py. --questions prompts are the model's own: what it writes as the user at
 temperature 0.9. --answers prompts get an answer each: these questions, training prompts of PROMPTS
@@ -22,34 +22,34 @@ END = 2
 TEMPERATURES = (0.0, 0.0, 0.0, 0.7, 0.7, 0.7, 1.0)
 
 
-def questions(session, tok, count, seed):
+def questions(session, count, seed):
     """Returns texts that the model writes in the user's place."""
-    ids = tok.encode(prompts.start()).ids
+    ids = session.encode(prompts.start())
     for i in range(count):
         session.add(ids, 120, 0.9, 0.95, seed * 1000003 + i)
-    texts = [tok.decode(o).strip() for o in session.run().values() if 6 <= len(o) < 120]
+    texts = [session.decode(o).strip() for o in session.run().values() if 6 <= len(o) < 120]
     return [t for t in texts if "\n\n\n" not in t]
 
 
-def asked_of(session, tok, a, rng):
+def asked_of(session, a, rng):
     """Returns prompts, in random order."""
     train, held = prompts.published(a.prompts)
     if a.held:
         out = [t for category, t in held if category in prompts.CHAT]
     else:
         out = [t for _, t in train] if a.published else []
-        out += questions(session, tok, a.questions, a.seed)
+        out += questions(session, a.questions, a.seed)
         out += [prompts.composed(rng) for _ in range(max(0, a.answers - len(out)))]
     rng.shuffle(out)
     return out
 
 
-def texts(session, tok, a):
+def texts(session, a):
     """Returns (ids, length of the prompt, temperature) of each written text."""
     rng, queued = random.Random(a.seed), {}
-    asked = asked_of(session, tok, a, rng)
+    asked = asked_of(session, a, rng)
     for text in asked[: a.answers]:
-        ids = tok.encode(prompts.chat(text)).ids
+        ids = session.encode(prompts.chat(text))
         if len(ids) > 600:
             continue
         t = 0.0 if a.held else rng.choice(TEMPERATURES)
@@ -74,7 +74,7 @@ def main():
     ap = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name in ("artifact", "tokenizer", "prompts", "shard"):
+    for name in ("artifact", "prompts", "shard"):
         ap.add_argument(name)
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--questions", type=int, default=500)
@@ -85,11 +85,9 @@ def main():
     ap.add_argument("--slots", type=int, default=48)
     ap.add_argument("--threads", type=int, default=1)
     a = ap.parse_args()
-    from tokenizers import Tokenizer
-
-    tok, t0 = Tokenizer.from_file(a.tokenizer), time.time()
+    t0 = time.time()
     session = Session(a.artifact, a.threads)
-    found = texts(session, tok, a)
+    found = texts(session, a)
     session.close()
     count = sum(len(ids) for ids, _, _ in found)
     written = count - sum(p for _, p, _ in found)
