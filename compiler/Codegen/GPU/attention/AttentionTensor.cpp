@@ -366,7 +366,8 @@ Values AttentionTensor::addRagged(const AttentionGroup &group, const Step &of,
     return sums;
   };
   if (division.rows == 1)
-    return addSeen(seenIn(group.seenBy(kb.integer(0)), of.start), values);
+    return addSeen(seenIn(group.seenBy(kb.integer(0)), of.start),
+                   std::move(values));
   auto [begin, end] = group.rowsOf(of.row);
   return kb.forRange(begin, end, 1, values, [&](Value row, ValueRange in) {
     Seen seen = seenIn(group.seenBy(row), of.start);
