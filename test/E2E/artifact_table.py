@@ -289,7 +289,7 @@ ROWS = [Artifact(*row) for row in (
     # embedding in a head's panels, and GGUF's types with blocks.
     ("dsv3-searched.sim", "dsv3-chain-mtp2.f32", DRAFTED, SIM + " --quantize=int4", "gpu ptxas"),
     ("llama-tied.searchedsim", "llama-tied.f32", ALONE, SIM + " --quantize=int4", "gpu ptxas"),
-    ("types.sim", "types.gguf", DRAFTED + " --drafter=suffix", SIM, "gpu ptxas"),
+    ("types.sim", "types.gguf", DRAFTED + " --drafter=suffix", SIM, "gpu"),
     # Contexts of five splits, which blocks share.
     ("dsv3-parts.sim", "dsv3-chain-mtp2.bf16",
      "--max-context=2100 --prefill-chunk=128 --max-batch=2 -k=2", SIM, "gpu kit ptxas"),

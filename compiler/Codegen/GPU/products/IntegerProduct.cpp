@@ -45,7 +45,7 @@ static int64_t stagesOf(const PanelProductSpec &spec) {
 
 int64_t mtp::codegen::integerBlocks(const ProductParams &params) {
   int64_t words = wordsOf(params.format.panel(params.k), params.gated);
-  return words > (params.gathersRows ? 16 : 32) ? 1 : 2;
+  return words > (params.gathersRows ? 24 : 32) ? 1 : 2;
 }
 
 namespace {
