@@ -53,6 +53,11 @@ class Fixture:
         self.rows = [INT8, F32] if is_widened else [INT8]
         os.environ["PATH"] = f"{self.tools}:{os.environ['PATH']}"
 
+    def clear(self):
+        """Removes the large files."""
+        for file in (*self.out.glob("*.bin"), self.out / "cut.gguf"):
+            file.unlink(missing_ok=True)
+
     def call(self, program, *flags):
         done = subprocess.run([self.tools / program, *map(str, flags)], capture_output=True,
                               text=True, check=False)
@@ -144,34 +149,58 @@ def check_ids(fixture, server):
     check(bad, 0, "texts with other ids than llama.cpp's")
 
 
+def check_answers(fixture, server, path, ids, **body):
+    """Compares an answer, a stream, and a stream with a stop string with mtp-run's text of ids."""
+    alone = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0, "-k", 0)
+    text = alone["sequences"][0]["text"]
+    body |= {"max_tokens": 32, "temperature": 0, "ignore_eos": True}
+    answer = server.complete(path, **body)
+    choice = answer["choices"][0]
+    got = choice["text"] if "text" in choice else choice["message"]["content"]
+    check((got, answer["usage"]["prompt_tokens"]), (text, len(ids)), f"an answer to {body}")
+    check(serving.texts(server.stream(path, **body)), ([text], ["length"]), "a stream")
+    stop = text[len(text) // 2:len(text) // 2 + 5]
+    got = serving.texts(server.stream(path, stop=[stop], **body))
+    check(got, ([text[:text.find(stop)]], ["stop"]), f"a stream that ends before {stop!r}")
+
+
 def check_chat(fixture, server):
-    """Compares conversations and streams with the tokens of the rendered prompt."""
-    for i, prompt in enumerate(fixture.prompts[:3]):
-        ids = fixture.ids["prompts"][i]
-        alone = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0, "-k", 0)
-        text = alone["sequences"][0]["text"]
-        path, body = "/v1/completions", {"prompt": ids}
-        if "chat" in prompt and fixture.is_chat:
-            path = "/v1/chat/completions"
-            body = {"messages": [{"role": "user", "content": prompt["chat"]}]}
-        body |= {"max_tokens": 32, "temperature": 0, "ignore_eos": True}
-        answer = server.complete(path, **body)
-        choice = answer["choices"][0]
-        got = choice["text"] if "text" in choice else choice["message"]["content"]
-        check(got, text, "an answer")
-        check(answer["usage"]["prompt_tokens"], len(ids), "tokens of its prompt")
-        check(serving.texts(server.stream(path, **body)), ([text], ["length"]), "a stream")
-        stop = text[len(text) // 2:len(text) // 2 + 5]
-        cut = text[:text.find(stop)]
-        for got, end in (serving.texts(server.stream(path, stop=[stop], **body)),):
-            check((got, end), ([cut], ["stop"]), f"a stream that ends before {stop!r}")
+    """Checks conversations, whose ids Jinja and llama.cpp gave, or their refusal."""
+    chats = [[{"role": "user", "content": p["chat"]}] for p in fixture.prompts if "chat" in p][:2]
+    chats.append(json.loads((HERE / "conversation.json").read_text()))
+    ids = fixture.ids["prompts"][:2] + [fixture.ids["conversation"]]
+    for messages, of_messages in zip(chats, ids):
+        if of_messages:
+            check_answers(fixture, server, "/v1/chat/completions", of_messages, messages=messages)
+        else:
+            check(server.refuse("/v1/chat/completions", messages=messages)[0], 400, "a chat")
+
+
+def check_ends(fixture, server):
+    """Checks that an answer ends at the token that ends a turn of the conversation."""
+    end = fixture.ids["conversation"][-6] if fixture.ids["conversation"] else None
+    found = 0
+    for ids, expected in zip(fixture.ids["prompts"], fixture.expected["prompts"]):
+        if end not in expected["tokens"]:
+            continue
+        whole = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0)
+        if end in whole["sequences"][0]["output_ids"]:
+            count = whole["sequences"][0]["output_ids"].index(end)
+            text = fixture.run(fixture.artifact("suffix"), [ids], count, "--temperature", 0)
+            choice = server.complete(prompt=ids, max_tokens=32, temperature=0)["choices"][0]
+            check((choice["text"], choice["finish_reason"]),
+                  (text["sequences"][0]["text"], "stop"), f"an answer that ends after {count}")
+            found += 1
+    print(f"server: {found} answers end by themselves")
 
 
 def check_server(fixture):
-    fixture.is_chat = "chat" in fixture.prompts[0] and fixture.name.endswith("Instruct")
     with serving.Server(str(fixture.artifact("suffix"))) as server:
         check_ids(fixture, server)
+        ids = fixture.ids["prompts"][-2]
+        check_answers(fixture, server, "/v1/completions", ids, prompt=ids)
         check_chat(fixture, server)
+        check_ends(fixture, server)
     inputs = SOURCE / "test/Tools/Inputs/serve"
     done = subprocess.run([sys.executable, "-B", inputs / "openai_recorded.py",
                            fixture.artifact("suffix"), inputs / "openai_requests.json"],
@@ -262,14 +291,12 @@ def main():
         print(f"skipped: the model {args.name} is missing; tools/setup --models fetches it")
         return 1 if os.environ.get("MTP_REQUIRE_MODELS") else SKIPPED
     fixture = Fixture(args, pathlib.Path(found.stdout.strip()))
-    for file in fixture.out.glob("*.bin"):
-        file.unlink()
+    fixture.clear()
     for part in args.parts or PARTS:
         begin = time.monotonic()
         PARTS[part](fixture)
         print(f"{part}: {time.monotonic() - begin:.1f} s", flush=True)
-    for file in fixture.out.glob("*.bin"):
-        file.unlink()
+    fixture.clear()
     return 0
 
 
