@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""Runs a published model and compares it with the data of expected/. Standard library only.
+
+  check_published.py NAME --tools BIN --out DIR [--long] [PART...]
+
+Without the model's file the test is skipped (status 77), or fails if MTP_REQUIRE_MODELS is set.
+"""
+
+import argparse
+import collections
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import cut_layers
+import id_data
+import lines
+
+HERE = pathlib.Path(__file__).parent
+SOURCE = HERE.parent.parent
+sys.path.insert(0, str(SOURCE / "test/Tools/Inputs/serve"))
+import serving
+
+SKIPPED = 77
+CONTEXT, SLOTS, DRAFTS = 1024, 4, 4
+DRAFTERS = {"lookup": "lookup:1,3", "suffix": "suffix", "lookahead": "lookahead:4,3,4"}
+MODELS = ("SmolLM2-135M-Instruct", "Gemma-3-270M")
+# Flags of artifacts, and bounds of results: a token may differ if the reference's margin over the
+# second best is at most `margin`, and the perplexity by `share`. The default multiplies the file's
+# integers with rows of int8.
+Rows = collections.namedtuple("Rows", "flags margin share")
+INT8, F32 = Rows((), 0.6, 0.01), Rows(("--widen-weights", "--kv-dtype=f32"), 0.02, 0.001)
+# Models whose f32 weights are small enough for a test that is not long.
+WIDENED = {"SmolLM2-135M-Instruct"}
+
+
+class Fixture:
+    """The model under test, with the programs and files of its test."""
+
+    def __init__(self, args, path):
+        self.name, self.gguf, self.is_long = args.name, path, args.long
+        self.tools, self.out = args.tools.resolve(), args.out.resolve()
+        self.out.mkdir(parents=True, exist_ok=True)
+        expected = HERE / "expected"
+        self.ids = json.loads((expected / f"{self.name}.ids.json").read_text())
+        self.expected = json.loads((expected / f"{self.name}.json").read_text())
+        self.prompts = json.loads((HERE / "prompts.json").read_text())
+        is_widened = self.is_long or self.name in WIDENED
+        self.rows = [INT8, F32] if is_widened else [INT8]
+        os.environ["PATH"] = f"{self.tools}:{os.environ['PATH']}"
+
+    def clear(self):
+        """Removes the large files."""
+        for file in (*self.out.glob("*.bin"), self.out / "cut.gguf"):
+            file.unlink(missing_ok=True)
+
+    def call(self, program, *flags):
+        done = subprocess.run([self.tools / program, *map(str, flags)], capture_output=True,
+                              text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{program} {' '.join(map(str, flags))}: {done.stderr}")
+        return done.stdout
+
+    def artifact(self, drafter, *flags, gguf=None):
+        """Returns the artifact with a drafter and flags, which is compiled if there is none."""
+        file = self.out / f"{drafter}{''.join(flags)}.bin"
+        if file.exists():
+            return file
+        # Weights lie in the module's folder.
+        weights = self.out / (gguf or self.gguf).name
+        if not weights.exists():
+            weights.symlink_to(self.gguf)
+        module = file.with_suffix(".mlir")
+        imports = [flag for flag in flags if flag.startswith("--kv-dtype")]
+        self.call("mtp-import", weights, "-o", module, "--drafter", DRAFTERS[drafter],
+                  "-k", DRAFTS, "--max-batch", SLOTS, "--max-context", CONTEXT, *imports)
+        program = "mtpc_sim" if any("gpu-sim" in flag for flag in flags) else "mtpc"
+        self.call(program, module, "-o", file, "--jobs=1",
+                  *(flag for flag in flags if flag not in imports))
+        return file
+
+    def run(self, artifact, prompts, count, *flags):
+        """Returns what mtp-run prints of prompts of ids, without an end but `count` tokens."""
+        ids = [flag for p in prompts for flag in ("--ids", ",".join(map(str, p)))]
+        return json.loads(self.call("mtp-run", artifact, "--json", "-t", 1, "-n", count,
+                                    "--ignore-eos", "--no-bos", *ids, *flags))
+
+
+def check(got, expected, what):
+    if got != expected:
+        sys.exit(f"{what}: expected {expected}, got {got}")
+
+
+def compare_text(fixture, rows):
+    """Compares greedy tokens. After a token that may differ, the reference's text goes on."""
+    artifact = fixture.artifact("suffix", *rows.flags)
+    texts = [(ids, e["tokens"], e["margins"])
+             for ids, e in zip(fixture.ids["prompts"], fixture.expected["prompts"])]
+    differ, widest, compared = 0, 0, sum(len(tokens) for _, tokens, _ in texts)
+    while texts:
+        count = max(len(tokens) for _, tokens, _ in texts)
+        done = fixture.run(artifact, [ids for ids, _, _ in texts], count, "--temperature", 0)
+        left = []
+        for (ids, tokens, margins), sequence in zip(texts, done["sequences"]):
+            got = sequence["output_ids"]
+            at = next((i for i, t in enumerate(tokens) if got[i] != t), None)
+            if at is None:
+                continue
+            if margins[at] > rows.margin:
+                sys.exit(f"after {ids + tokens[:at]}: expected {tokens[at]}, got {got[at]}, and a "
+                         f"margin of {margins[at]}")
+            differ, widest = differ + 1, max(widest, margins[at])
+            if at + 1 < len(tokens):
+                left.append((ids + tokens[:at + 1], tokens[at + 1:], margins[at + 1:]))
+        texts = left
+    print(f"text: {differ} of {compared} tokens differ, with margins up to {widest}")
+
+
+def check_text(fixture):
+    for rows in fixture.rows:
+        compare_text(fixture, rows)
+
+
+def check_perplexity(fixture):
+    for rows in fixture.rows:
+        artifact = fixture.artifact("suffix", *rows.flags)
+        got = json.loads(fixture.call("mtp-run", artifact, "--perplexity", "--json", "-t", 1,
+                                      "--prompt-file", HERE / "text.txt"))
+        check(got["tokens"], fixture.expected["text_tokens"], "scored tokens")
+        ratio = got["perplexity"] / fixture.expected["perplexity"]
+        print(f"perplexity: {got['perplexity']:.4f}, {ratio:.5f} of the reference's")
+        if abs(ratio - 1) > rows.share:
+            sys.exit(f"expected a ratio of 1 to within {rows.share}")
+
+
+def check_ids(fixture, server):
+    bad = 0
+    for i, text in enumerate(lines.lines()):
+        answer = server.ask("POST", "/tokenize", {"prompt": text, "add_special_tokens": False})
+        ids = answer[2]["tokens"]
+        if id_data.digest(ids) != fixture.ids["digests"][i]:
+            bad += 1
+            if i % id_data.STEP == 0:
+                print(f"{text!r}: expected {fixture.ids['ids'][i // id_data.STEP]}, got {ids}")
+    check(bad, 0, "texts with other ids than llama.cpp's")
+
+
+def check_answers(fixture, server, path, ids, **body):
+    """Compares an answer, a stream, and a stream with a stop string with mtp-run's text of ids."""
+    alone = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0, "-k", 0)
+    text = alone["sequences"][0]["text"]
+    body |= {"max_tokens": 32, "temperature": 0, "ignore_eos": True}
+    answer = server.complete(path, **body)
+    choice = answer["choices"][0]
+    got = choice["text"] if "text" in choice else choice["message"]["content"]
+    check((got, answer["usage"]["prompt_tokens"]), (text, len(ids)), f"an answer to {body}")
+    check(serving.texts(server.stream(path, **body)), ([text], ["length"]), "a stream")
+    stop = text[len(text) // 2:len(text) // 2 + 5]
+    got = serving.texts(server.stream(path, stop=[stop], **body))
+    check(got, ([text[:text.find(stop)]], ["stop"]), f"a stream that ends before {stop!r}")
+
+
+def check_chat(fixture, server):
+    """Checks conversations, whose ids Jinja and llama.cpp gave, or their refusal."""
+    chats = [[{"role": "user", "content": p["chat"]}] for p in fixture.prompts if "chat" in p][:2]
+    chats.append(json.loads((HERE / "conversation.json").read_text()))
+    ids = fixture.ids["prompts"][:2] + [fixture.ids["conversation"]]
+    for messages, of_messages in zip(chats, ids):
+        if of_messages:
+            check_answers(fixture, server, "/v1/chat/completions", of_messages, messages=messages)
+        else:
+            check(server.refuse("/v1/chat/completions", messages=messages)[0], 400, "a chat")
+
+
+def check_ends(fixture, server):
+    """Checks that an answer ends at the token that ends a turn of the conversation."""
+    end = fixture.ids["conversation"][-6] if fixture.ids["conversation"] else None
+    found = 0
+    for ids, expected in zip(fixture.ids["prompts"], fixture.expected["prompts"]):
+        if end not in expected["tokens"]:
+            continue
+        whole = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0)
+        if end in whole["sequences"][0]["output_ids"]:
+            count = whole["sequences"][0]["output_ids"].index(end)
+            text = fixture.run(fixture.artifact("suffix"), [ids], count, "--temperature", 0)
+            choice = server.complete(prompt=ids, max_tokens=32, temperature=0)["choices"][0]
+            check((choice["text"], choice["finish_reason"]),
+                  (text["sequences"][0]["text"], "stop"), f"an answer that ends after {count}")
+            found += 1
+    print(f"server: {found} answers end by themselves")
+
+
+def check_server(fixture):
+    with serving.Server(str(fixture.artifact("suffix"))) as server:
+        check_ids(fixture, server)
+        ids = fixture.ids["prompts"][-2]
+        check_answers(fixture, server, "/v1/completions", ids, prompt=ids)
+        check_chat(fixture, server)
+        check_ends(fixture, server)
+    inputs = SOURCE / "test/Tools/Inputs/serve"
+    done = subprocess.run([sys.executable, "-B", inputs / "openai_recorded.py",
+                           fixture.artifact("suffix"), inputs / "openai_requests.json"],
+                          cwd=fixture.out, capture_output=True, text=True, check=False)
+    check((done.returncode, done.stderr), (0, ""), "requests of the openai package")
+
+
+def pairwise(*factors):
+    """Returns rows of a value per factor, so that any two values of two factors meet in a row."""
+    left = {(i, a, j, b) for (i, x), (j, y) in itertools.combinations(enumerate(factors), 2)
+            for a in x for b in y}
+    rows = []
+    while left:
+        def found(row):
+            return {(i, a, j, b) for (i, a), (j, b) in itertools.combinations(enumerate(row), 2)}
+        best = max(itertools.product(*factors), key=lambda row: len(found(row) & left))
+        left -= found(best)
+        rows.append(best)
+    return rows
+
+
+SAMPLING = {"greedy": ["--temperature", 0],
+            "sampled": ["--temperature", 0.9, "--top-p", 0.95, "--seed", 5]}
+
+
+def check_lossless(fixture):
+    """Compares tokens at any k, drafter, batch and number of pages with plain decoding alone."""
+    prompts = sorted(fixture.ids["prompts"], key=len)[:5]
+    count, plain = 40, {}
+    for sampling, flags in SAMPLING.items():
+        done = fixture.run(fixture.artifact("suffix"), prompts, count, "-k", 0, "--max-batch", 1,
+                           "--no-prefix-cache", *flags)
+        plain[sampling] = [s["output_ids"] for s in done["sequences"]]
+    # Pages for the longest sequence with drafts, and two more.
+    tight = -(-(len(prompts[-1]) + count + 16) // 16) + 2
+    factors = [list(DRAFTERS), list(SAMPLING), range(1, DRAFTS + 1), range(1, SLOTS + 1),
+               [0, tight]]
+    rows = list(itertools.product(*factors)) if fixture.is_long else pairwise(*factors)
+    preemptions = accepted = 0
+    for drafter, sampling, k, slots, pages in rows:
+        done = fixture.run(fixture.artifact(drafter), prompts, count, "-k", k, "--max-batch", slots,
+                           "--kv-pages", pages, *SAMPLING[sampling])
+        check([s["output_ids"] for s in done["sequences"]], plain[sampling],
+              f"{drafter}, {sampling}, k = {k}, {slots} slots, {pages} pages")
+        preemptions += done["preemptions"]
+        accepted += sum(done["accepted"])
+    check((preemptions > 0, accepted > 0), (True, True), f"{preemptions=}, {accepted=}")
+    print(f"lossless: {len(rows)} runs, {preemptions} preemptions, {accepted} accepted drafts")
+
+
+def check_simulator(fixture):
+    """Compares a few rounds of the first layers on the simulated GPU with plain decoding there."""
+    if "MTP_CUDA_DRIVER" not in os.environ:
+        print("simulator: skipped, because it was not built")
+        return
+    layers = 0 if fixture.is_long else 2
+    gguf = fixture.gguf
+    if layers:
+        gguf = fixture.out / "cut.gguf"
+        cut_layers.cut(fixture.gguf, gguf, layers)
+    artifact = fixture.artifact("suffix", "--target=cpu,gpu-sim", gguf=gguf)
+    prompts = sorted(fixture.ids["prompts"], key=len)[:1]
+
+    def tokens(device, k):
+        done = fixture.run(artifact, prompts, 4, "-k", k, "--device", device, "--temperature", 0)
+        return [s["output_ids"] for s in done["sequences"]]
+    plain = tokens("cuda", 0)
+    check(tokens("cuda", 3), plain, "tokens with drafts")
+    check(tokens("cpu", 0), plain, "tokens on the CPU")
+
+
+PARTS = {"text": check_text, "perplexity": check_perplexity, "server": check_server,
+         "lossless": check_lossless, "simulator": check_simulator}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--long", action="store_true")
+    args = parser.parse_intermixed_args()
+    fetch = SOURCE / "models/published/fetch.py"
+    found = subprocess.run([sys.executable, "-B", fetch, "--path", args.name], capture_output=True,
+                           text=True, check=False)
+    if found.returncode:
+        print(f"skipped: the model {args.name} is missing; tools/setup --models fetches it")
+        return 1 if os.environ.get("MTP_REQUIRE_MODELS") else SKIPPED
+    fixture = Fixture(args, pathlib.Path(found.stdout.strip()))
+    fixture.clear()
+    for part in args.parts or PARTS:
+        begin = time.monotonic()
+        PARTS[part](fixture)
+        print(f"{part}: {time.monotonic() - begin:.1f} s", flush=True)
+    fixture.clear()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
