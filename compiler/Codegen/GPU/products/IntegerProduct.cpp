@@ -210,8 +210,8 @@ Value IntegerProduct::quadOf(ValueRange words, int64_t quad) {
   // borrowing of the next.
   Value signs = number(0x80808080);
   if (panel.bits < 8)
-    codes =
-        kb.sub(kb.bitOr(codes, signs), number(0x01010101 * spec.format.bias()));
+    codes = kb.sub(kb.bitOr(codes, signs),
+                   number(int64_t(0x01010101) * spec.format.bias()));
   return kb.bitXor(codes, signs);
 }
 
