@@ -45,7 +45,7 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
   options.tie = target.hasAllFormats() && formats.tie;
   bool isMixed = target.hasAllFormats() && formats.isMixed;
   manager.addPass(passes::createQuantizeWeightsPass(
-      std::move(options), lowering.keptFormat,
+      options, lowering.keptFormat,
       isMixed ? lowering.chooseFormats : nullptr));
 }
 

@@ -48,7 +48,8 @@ protected:
     return WeightSet::openFiles({&path, 1});
   }
 
-  Result<Packed> pack(const WeightRecipe &recipe, PackOptions options = {}) {
+  Result<Packed> pack(const WeightRecipe &recipe,
+                      const PackOptions &options = {}) {
     MTP_ASSIGN_OR_RETURN(WeightSet set, open());
     Packed packed;
     MTP_RETURN_IF_ERROR(packWeight(

@@ -83,8 +83,10 @@ void GridQuantizer::copyBlock(const GridCodes &codes, int64_t begin,
   size_t block = size_t(begin / Grid::kBlock * kOutputs);
   size_t first = size_t(begin / grid.group);
   for (size_t o = 0; o < size_t(kOutputs); ++o) {
-    for (int64_t i = 0; i < inputs; ++i)
-      to.q[o][i] = codes.q[size_t((begin + i) * kOutputs) + o];
+    for (int64_t i = 0; i < inputs; ++i) {
+      int8_t code = codes.q[size_t((begin + i) * kOutputs) + o];
+      to.q[o][i] = code;
+    }
     for (size_t g = 0; g < size_t(grid.groups(inputs)); ++g) {
       size_t at = (first + g) * size_t(kOutputs) + o;
       GroupCodes &group = to.groups[o][g];
