@@ -41,7 +41,7 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
   options.tie = formats.tie;
   options.tieFragments = !target.ordersFragments();
   manager.addPass(passes::createQuantizeWeightsPass(
-      std::move(options), lowering.keptFormat,
+      options, lowering.keptFormat,
       formats.isMixed ? lowering.chooseFormats : nullptr));
 }
 

@@ -376,7 +376,7 @@ void QuantizeWeightsPass::runOnOperation() {
 }
 
 std::unique_ptr<Pass>
-mlir::mtp::createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+mlir::mtp::createQuantizeWeightsPass(const QuantizeWeightsPassOptions &options,
                                      KeptFormatFn keptFormat,
                                      ChooseFormatsFn chooseFormats) {
   return std::make_unique<QuantizeWeightsPass>(options, std::move(keptFormat),

@@ -29,7 +29,7 @@ using ChooseFormatsFn =
 /// without a requested format the format that keeps them. `chooseFormats`, if
 /// not null, replaces `format`, and `head-format` if it is absent.
 std::unique_ptr<Pass>
-createQuantizeWeightsPass(QuantizeWeightsPassOptions options,
+createQuantizeWeightsPass(const QuantizeWeightsPassOptions &options,
                           KeptFormatFn keptFormat,
                           ChooseFormatsFn chooseFormats);
 
