@@ -103,10 +103,11 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
 def OrderFragmentsPass : Pass<"exec-order-fragments", "mlir::ModuleOp"> {
   let summary = "Pack weights in the order of tensor cores";
   let description = [{
-    Panels of 32 outputs in `bf16`, or of integers in groups of 32, 64 or 128,
-    get their inputs in the order of tensor core fragments. Conditions: k is a
-    multiple of 32, only products read the weight, and their rows begin at
-    multiples of 16 bytes. Runs after the element formats of weights are final.
+    Panels of 32 outputs in `bf16`, or in `int8` or `int4` with f32 scales and
+    without offsets in groups of 32, 64 or 128, get their inputs in the order of
+    tensor core fragments. Conditions: k is a multiple of 32, only products read
+    the weight, and their rows begin at multiples of 16 bytes. Runs after the
+    element formats of weights are final.
   }];
   let statistics = [
     Statistic<"numOrdered", "ordered", "weights that got the order">

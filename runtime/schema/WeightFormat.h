@@ -77,7 +77,7 @@ struct WeightElementsInfo {
   /// Integers of the stored codes; null if codes are integers plus the bias.
   const int8_t *table = nullptr;
 
-  /// Whether all targets have kernels for them.
+  /// Whether they have a plain format (WeightFormat::isPlain).
   constexpr bool isPlain() const {
     return !isQuantized || (!table && (bits == 8 || bits == 4));
   }
@@ -160,9 +160,9 @@ struct WeightFormat {
     return scales != WeightScales::F16x6 ||
            (hasOffset && group % kQuantGroupStep == 0);
   }
-  /// Whether all targets multiply the format and tables have it: floats, and
-  /// signed integers of 8 or 4 bits with f32 scales in groups of a multiple of
-  /// 32.
+  /// Whether tables row by row may have the format, and tensor cores an order
+  /// for it: floats, and signed integers of 8 or 4 bits with f32 scales in
+  /// groups of a multiple of 32.
   constexpr bool isPlain() const {
     return scales == WeightScales::F32 && !hasOffset && info().isPlain() &&
            group % kQuantGroupStep == 0;
