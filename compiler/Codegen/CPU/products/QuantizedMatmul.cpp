@@ -21,6 +21,8 @@ using namespace mtp;
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
+static constexpr int64_t lineBytes = 64;
+
 /// Largest sum of products of an operand and a row in an i16.
 static int64_t pairSum(const WeightFormat &format) {
   return int64_t(format.largestOperand()) * 127 * 2;
@@ -361,17 +363,21 @@ Values QuantizedMatmul::addScaled(ValueRange sums, ValueRange products,
   return result;
 }
 
-/// Prefetches a group's share of its block's header, in cache lines that the
-/// strips take in turn.
+/// Returns the cache lines of a block's header that each of its groups
+/// prefetches.
+int64_t QuantizedMatmul::headerLines(const Group &group) const {
+  return llvm::divideCeil(panel.headerBytes(group.blockInputs),
+                          lineBytes * panel.groupsOf(group.blockInputs));
+}
+
+/// Prefetches a group's share of a header, from the line at `offset` on, in
+/// cache lines that the strips take in turn.
 void QuantizedMatmul::prefetchHeader(Prefetch prefetch, const Group &group,
-                                     Strip strip) {
-  constexpr int64_t line = 64;
-  int64_t lines = llvm::divideCeil(panel.headerBytes(group.blockInputs),
-                                   line * panel.groupsOf(group.blockInputs));
-  Value from = prefetchAt(
-      prefetch, kb.add(group.blockOffset, kb.mul(group.inBlock, lines * line)));
-  for (int64_t i = strip.index; i < lines; i += stripCount(strip.rows))
-    kb.prefetch(kb.at(from, i * line), line, prefetch.level);
+                                     Value offset, Strip strip) {
+  Value from = prefetchAt(prefetch, offset);
+  for (int64_t i = strip.index; i < headerLines(group);
+       i += stripCount(strip.rows))
+    kb.prefetch(kb.at(from, i * lineBytes), lineBytes, prefetch.level);
 }
 
 /// Adds one group to the sums of a strip.
@@ -383,15 +389,19 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Prefetch prefetch,
                panel.hasOffset ? kb.constant(kb.i32Vector(), 0)
                                : ofRow(kb.at(block, r * rowBytes), startsOffset,
                                        group.number, kb.i32Type()));
-  int64_t header = panel.headerBytes(group.blockInputs);
-  Value ofBlock =
-      kb.add(kb.mul(group.inBlock, panel.dataBytes(panel.group)), header);
-  Value data = kb.at(group.header, ofBlock, 1);
-  prefetchHeader(prefetch, group, strip);
+  int64_t groupBytes = panel.dataBytes(panel.group);
+  Value data = kb.at(group.header,
+                     kb.add(kb.mul(group.inBlock, groupBytes),
+                            panel.headerBytes(group.blockInputs)),
+                     1);
+  // Groups prefetch consecutive ranges, so that a block is fetched in order.
+  int64_t headerShare = headerLines(group) * lineBytes;
+  Value ahead = kb.add(group.blockOffset,
+                       kb.mul(group.inBlock, headerShare + groupBytes));
+  prefetchHeader(prefetch, group, ahead, strip);
   int64_t steps = panel.storedInputs(group.inputs) / panel.stepInputs();
   int64_t share = strip.prefetchBytes * panel.stepWords();
-  Value dataOffset =
-      kb.add(kb.add(group.blockOffset, ofBlock), strip.index * steps * share);
+  Value dataOffset = kb.add(ahead, headerShare + strip.index * steps * share);
   Value x = kb.at(block, group.number, panel.group * inputBytes());
   int64_t perLoop = stepsPerLoop(strip.rows);
   int64_t unrolled = steps / perLoop * perLoop;

@@ -81,7 +81,9 @@ private:
                   llvm::function_ref<Values(ValueRange, const Group &)> add);
   Values addGroup(ValueRange sums, Prefetch prefetch, Value block,
                   const Group &group, Strip strip);
-  void prefetchHeader(Prefetch prefetch, const Group &group, Strip strip);
+  int64_t headerLines(const Group &group) const;
+  void prefetchHeader(Prefetch prefetch, const Group &group, Value offset,
+                      Strip strip);
   GroupScales loadScales(const Group &group, int64_t first);
   Values addScaled(ValueRange sums, ValueRange products, Value block,
                    const Group &group, Strip strip);
