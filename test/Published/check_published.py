@@ -170,7 +170,7 @@ def check_chat(fixture, server):
     chats.append(json.loads((HERE / "conversation.json").read_text()))
     ids = fixture.ids["prompts"][:2] + [fixture.ids["conversation"]]
     for messages, of_messages in zip(chats, ids):
-        if of_messages:
+        if fixture.ids["conversation"]:
             check_answers(fixture, server, "/v1/chat/completions", of_messages, messages=messages)
         else:
             check(server.refuse("/v1/chat/completions", messages=messages)[0], 400, "a chat")
