@@ -111,7 +111,8 @@ static void maskLanes(KernelBuilder &kb, Value word, Value bit, Value x,
 static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
                      Value y, int64_t count) {
   Value word = kb.loadOne(kb.i32Type(), kb.at(words, index, 4));
-  Value from = kb.at(x, index, 32 * 4), to = kb.at(y, index, 32 * 4);
+  constexpr int64_t wordBytes = 128; // 32 values of f32
+  Value from = kb.at(x, index, wordBytes), to = kb.at(y, index, wordBytes);
   kb.forChunks(count, [&](Value first, Value mask) {
     maskLanes(kb, word, first, kb.at(from, first, 4), kb.at(to, first, 4),
               mask);
