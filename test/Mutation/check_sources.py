@@ -11,6 +11,7 @@ import os, shutil, subprocess, sys, time
 
 from check_wirings import ORACLE, choose, compile_model
 from checks import Caught, Oracle, check, check_lossless, run
+from formats import FORMATS, TESTS, judge_formats
 from sources import SOURCES
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -18,6 +19,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 # difference, and one with recurrent layers.
 MODELS = ["dsv3-chain-mtp2", "dsv3-yarn-mtp2", "qwen35-mtp1"]
 TARGETS = ["mtpc", "mtp-run", "mtp-import", "print_logits", "print_rounds"]
+MUTANTS = {**SOURCES, **FORMATS}
 
 
 def copy_tree(tree):
@@ -36,9 +38,9 @@ def copy_tree(tree):
         shutil.copy(source, target)
 
 
-def build(tree):
+def build(tree, targets=TARGETS):
     environment = dict(os.environ, MTP_BUILD_DIR=tree + "/build")
-    ran = subprocess.run([tree + "/tools/build", "-j2", *TARGETS], env=environment,
+    ran = subprocess.run([tree + "/tools/build", "-j2", *targets], env=environment,
                          capture_output=True, text=True)
     if ran.returncode:
         sys.exit(f"expected the tree to build, got\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}")
@@ -46,7 +48,7 @@ def build(tree):
 
 def edit(tree, mutant):
     """Inserts the bug; returns how to remove it."""
-    name, old, new = SOURCES[mutant]
+    name, old, new = MUTANTS[mutant]
     path = os.path.join(tree, name)
     with open(path) as f:
         text = f.read()
@@ -94,7 +96,11 @@ class Hybrid:
         check_lossless(self.tools, artifact, vocabulary=96)
 
 
-def judge(cases):
+def judge(cases, mutant, tree):
+    if mutant in FORMATS:
+        build(tree, list(TESTS))
+        return judge_formats(tree + "/build/bin")
+    build(tree)
     for case in cases:
         try:
             case.rounds()
@@ -105,7 +111,7 @@ def judge(cases):
 
 def main():
     work = os.path.abspath(sys.argv[1])
-    chosen = choose(sys.argv[2:], SOURCES)
+    chosen = choose(sys.argv[2:], MUTANTS)
     tree = work + "/tree"
     os.makedirs(tree, exist_ok=True)
     os.environ["MTPC_KERNEL_CACHE"] = work + "/kernels"
@@ -115,12 +121,15 @@ def main():
     cases.append(Hybrid(tree + "/build/bin", work))
     for case in cases:
         case.right = case.rounds()
+    if any(mutant in FORMATS for mutant in chosen):
+        build(tree, list(TESTS))
+        if failed := judge_formats(tree + "/build/bin"):
+            sys.exit(f"expected the tests of formats to pass, got failures of {failed}")
     missed, start = 0, time.time()
     for mutant in chosen:
         restore = edit(tree, mutant)
         try:
-            build(tree)
-            by = judge(cases)
+            by = judge(cases, mutant, tree)
         finally:
             restore()
         missed += by is None
