@@ -33,14 +33,22 @@ MEASURES = ["decode", "4 rows", "prompt", "start"]
 PROMPT = "The sea was calm and the"
 
 
-def output(command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def run(command):
+    """The output and the error output of a command. A failing command ends this program."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"peers.py: error: cannot run '{command[0]}': {error.strerror}")
+    if done.returncode:
+        sys.exit(f"peers.py: error: {' '.join(command)}: exit status {done.returncode}: "
+                 f"{done.stderr.strip()[-500:]}")
+    return done.stdout, done.stderr
 
 
 def first_byte(command):
     """Seconds from the start of a process to the first byte of its output. A run that is not
     counted brings its files into the page cache."""
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    run(command)
     begin = time.perf_counter()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as process:
@@ -48,17 +56,17 @@ def first_byte(command):
         seconds = time.perf_counter() - begin
         process.stdout.read()
     if process.returncode:
-        sys.exit(f"{' '.join(command)}: exit status {process.returncode}")
+        sys.exit(f"peers.py: error: {' '.join(command)}: exit status {process.returncode}")
     return seconds
 
 
 def measure_mtp(args):
     """The measures of the artifact."""
     threads = str(args.threads)
-    report = json.loads(output(
+    report = json.loads(run(
         [f"{args.mtp}/mtp-bench", args.artifact, "--json", "--no-progress", "--pin", "-t", threads,
          "--measure", "decode,prefill", "--context", "64", "-b", "1,4",
-         "--prefill", "512", "--turns", "1", "--rounds", "32"]))
+         "--prefill", "512", "--turns", "1", "--rounds", "32"])[0])
     steps = {point["rows"]: point["target_seconds"] for point in report["points"]}
     prompt = next(p["seconds"] for p in report["prefill"] if not p["drafter"])
     start = first_byte([f"{args.mtp}/mtp-run", args.gguf, *args.start.split(), "-t", threads,
@@ -69,13 +77,16 @@ def measure_mtp(args):
 def measure_peer(folder, program, repack, args):
     """The measures of one form of a peer. `repack` are flags of llama-bench and of others."""
     threads = ["-t", str(args.threads)]
-    bench = json.loads(output([f"{folder}/llama-bench", "-m", args.gguf, *threads, *repack[0],
-                               "-p", "512", "-n", "32", "-r", "1", "-o", "json"]))
+    bench = json.loads(run([f"{folder}/llama-bench", "-m", args.gguf, *threads, *repack[0],
+                               "-p", "512", "-n", "32", "-r", "1", "-o", "json"])[0])
     rate = {bool(test["n_gen"]): test["avg_ts"] for test in bench}
-    done = subprocess.run([f"{folder}/llama-batched-bench", "-m", args.gguf, *threads, *repack[1],
-                           "-c", "1024", "-npp", "16", "-ntg", "16", "-npl", "4"],
-                          check=True, capture_output=True, text=True)
-    row = re.search(r"\|\s*16 \|\s*16 \|\s*4 \|.*", done.stdout + done.stderr).group().split("|")
+    text = "".join(run([f"{folder}/llama-batched-bench", "-m", args.gguf, *threads, *repack[1],
+                        "-c", "1024", "-npp", "16", "-ntg", "16", "-npl", "4"]))
+    row = re.search(r"\|\s*16 \|\s*16 \|\s*4 \|.*", text)
+    if not row:
+        sys.exit(f"peers.py: error: expected a row of 4 sequences of {folder}/llama-batched-bench, "
+                 f"got: {text[-500:]}")
+    row = row.group().split("|")
     start = first_byte([f"{folder}/{program}", "-m", args.gguf, *threads, *repack[1], "-c", "1024",
                         "--no-warmup", "-n", "4", "-p", PROMPT, *args.peer_flags[program]])
     return {"decode": 1 / rate[True], "4 rows": float(row[7]) / 16,
