@@ -30,7 +30,7 @@ struct ProductParams {
   bool gated = false;
   /// The function that is applied to gates.
   mlir::mtp::ActivationKind activation = mlir::mtp::ActivationKind::Swiglu;
-  /// True if rows are those of an expert's pairs.
+  /// True if rows are gathered for an expert's pairs.
   bool gathersRows = false;
   /// Elements from one row of x to the next.
   int64_t xStride;

@@ -477,6 +477,20 @@ static std::string scaleOf(int width) {
   return factorOf(width) == 1 ? "" : ", scale = 25.25 : f32";
 }
 
+/// Compares `out` with the scaled rows of the table for `tokens`. A token
+/// outside of the table has the nearest row.
+static void expectRowsOf(const QuantizedMatrix &table,
+                         const std::vector<int32_t> &tokens,
+                         Guarded<float> &out) {
+  int width = table.k;
+  for (size_t r = 0; r < tokens.size(); ++r)
+    for (int i = 0; i < width; ++i)
+      ASSERT_EQ(out[r * width + i],
+                float(table.at(std::clamp(tokens[r], 0, table.rows - 1), i)) *
+                    factorOf(width))
+          << "row " << r << ", column " << i;
+}
+
 // Tables in panels, which a projection may share.
 TEST(QuantizedPanels, AreLookedUpByRow) {
   const int vocab = 71;
@@ -500,12 +514,7 @@ TEST(QuantizedPanels, AreLookedUpByRow) {
         Guarded<float> out(tokens.size() * width);
         kernel.run({bytes.data(), ids.data(), out.data()},
                    {int64_t(tokens.size())}, Split::Random);
-        for (size_t r = 0; r < tokens.size(); ++r)
-          for (int i = 0; i < width; ++i)
-            ASSERT_EQ(out[r * width + i],
-                      float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)) *
-                          factorOf(width))
-                << "row " << r << ", column " << i;
+        expectRowsOf(table, tokens, out);
       }
     }
 }
@@ -562,12 +571,7 @@ TEST_P(QuantizedEmbed, WidensRowsAndStaysInTheTable) {
       Guarded<float> out(tokens.size() * width);
       kernel.run({bytes.data(), ids.data(), out.data()},
                  {int64_t(tokens.size())}, split);
-      for (size_t r = 0; r < tokens.size(); ++r)
-        for (int i = 0; i < width; ++i)
-          ASSERT_EQ(out[r * width + i],
-                    float(table.at(std::clamp(tokens[r], 0, vocab - 1), i)) *
-                        factorOf(width))
-              << "row " << r << ", column " << i;
+      expectRowsOf(table, tokens, out);
     }
   }
 }

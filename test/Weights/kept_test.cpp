@@ -165,7 +165,8 @@ TEST_F(KeptWeights, MayDivideBlocks) {
   EXPECT_EQ((*findKeptFormat(set, recipe))->text(), "int4, group 32, offset");
 }
 
-// A target with plain formats has those in the order of its tensor cores.
+// A target with plain formats has these formats in the order of its tensor
+// cores.
 TEST_F(KeptWeights, BecomeLargerPlainFormats) {
   std::vector<std::string> keys;
   for (const StoredType &stored : kStoredTypes)

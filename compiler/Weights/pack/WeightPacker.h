@@ -25,7 +25,7 @@ struct PackOptions {
   /// Statistics of a text, for formats with a grid (GridQuantizer.h); null:
   /// none.
   const ActivationStatistics *statistics = nullptr;
-  /// Energies of inputs without statistics; null: those of norms.
+  /// Energies of inputs without statistics; null: energies of norms.
   const InputEnergies *energies = nullptr;
 };
 
