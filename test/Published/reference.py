@@ -4,10 +4,10 @@
   python3 reference.py NAME [FILE]      writes expected/NAME.json
   python3 reference.py NAME --check     computes it again and compares it with expected/NAME.json
 
-FILE is the GGUF file (default: what models/published/fetch.py --path NAME prints). The weights are
-those of the file, widened to f32. Rows are f32. The data are, for each prompt of prompts.json, the
-greedy tokens and their margins; and the perplexity of text.txt. A second perplexity is that of
-rounded rows: int8 in groups before each product, and bf16 in attention, as in kernels of the
+FILE is the GGUF file (default: what models/published/fetch.py --path NAME prints). The file's
+weights are widened to f32. Rows are f32. The data are, for each prompt of prompts.json, the
+greedy tokens and their margins; and the perplexity of text.txt. A second perplexity has rounded
+rows: int8 in groups before each product, and bf16 in attention, as in kernels of the
 product. Ids come from expected/NAME.ids.json. Needs numpy, and no other part of the tree.
 """
 
@@ -23,9 +23,8 @@ import numpy as np
 
 HERE = pathlib.Path(__file__).parent
 TOKENS = 32
-# Of a text, which are its context.
+# Tokens of context for perplexity.
 WINDOW = 1024
-
 
 # Blocks: number of the type, elements, bytes.
 BLOCKS = {0: ("F32", 1, 4), 1: ("F16", 1, 2), 3: ("Q4_1", 32, 20), 6: ("Q5_0", 32, 22),
