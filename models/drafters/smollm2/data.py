@@ -7,7 +7,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-TAPS = (2, 15, 27, 30)  # the states of write.py, by the layer that they enter
+TAPS = (30,)  # the states of write.py, by the layer that they enter; 30: the final norm
 WIDTH, LAYERS, VOCAB = 576, 30, 49152
 
 
@@ -48,8 +48,10 @@ class Data:
         return sum(int(n - s.prompts[i]) for n, s, i in self.texts)
 
     def epoch(self, batch, rng, most):
-        """Yields batches of `batch` texts of similar length, in random order."""
-        order = sorted(self.texts, key=lambda x: x[0] + rng.uniform(0, 40))
+        """Yields batches of `batch` texts of similar length, in random order, without texts whose
+        prompt alone takes `most` tokens."""
+        texts = [x for x in self.texts if x[1].prompts[x[2]] + 16 <= most]
+        order = sorted(texts, key=lambda x: x[0] + rng.uniform(0, 40))
         groups = [order[i : i + batch] for i in range(0, len(order) - batch + 1, batch)]
         for g in rng.permutation(len(groups)):
             yield self.batch([(s, i) for _, s, i in groups[g]], most)

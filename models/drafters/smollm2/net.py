@@ -6,7 +6,8 @@ norm after it. The target's head reads its output. In training and with `mtpc --
 head has the rows of frequent tokens alone.
 
 Some columns of f are 30 times larger than others. So each projection reads its input times a fixed
-scale per column, which `folded` multiplies into its weight.
+scale per column, and the residual stream is kept times the scale of f's columns: a step of the
+optimiser then changes all columns in proportion. `folded` multiplies the scales into the weights.
 """
 
 import os
@@ -32,6 +33,11 @@ class Net(nn.Module):
         self.layers = nn.ModuleList([layer])
         self.register_buffer("scale", torch.ones(2 * WIDTH))  # of [E(x_{t+1}); f_t]
 
+    @property
+    def unit(self):
+        """Returns the scale of f's columns, and of the residual stream."""
+        return self.scale[WIDTH:]
+
     @torch.no_grad()
     def start_from(self, target, batches):
         """Makes the network the best linear guess of the next state, by ridge regression over
@@ -46,30 +52,35 @@ class Net(nn.Module):
         self.scale.copy_(1 / x.square().mean(0).sqrt())
         x = torch.cat((x * self.scale, torch.ones(len(x), 1)), -1).double()
         square = x.T @ x
-        square += torch.eye(len(square)) * 1e-3 * len(x)
-        w = torch.linalg.solve(square, x.T @ y.double()).float()
+        square += torch.eye(len(square)) * 3e-3 * len(x)
+        w = torch.linalg.solve(square, x.T @ (y * self.unit).double()).float()
         self.fc.weight.copy_(w[:-1].T)
         self.fc.bias.copy_(w[-1])
         m = self.layers[0]
-        m.post_attention_layernorm.weight.copy_(self.scale[WIDTH:] * y.square().mean().sqrt())
+        m.post_attention_layernorm.weight.copy_(self.unit * y.square().mean().sqrt())
         m.mlp.down_proj.weight.zero_()
         m.self_attn.o_proj.weight.zero_()
+        y = y * self.unit
         return 1 - float((x.float() @ w - y).square().sum() / (y - y.mean(0)).square().sum())
 
     def step(self, unrolled, e, feature):
-        z = self.fc(torch.cat((e, feature), -1) * self.scale)
+        h = self.fc(torch.cat((e, feature), -1) * self.scale)
         m = self.layers[0]
-        return m.finish(z, unrolled(m.self_attn, z * self.scale[WIDTH:], 0))
+        h = h + m.self_attn.out(unrolled(m.self_attn, h, 0))
+        return (h + m.mlp(m.post_attention_layernorm(h / self.unit))) / self.unit
 
 
 def folded(tensors):
     """Returns the published form of a network's tensors: no scale."""
-    out = dict(tensors)
+    out = {name: value.clone() for name, value in tensors.items()}
     scale = out.pop("scale")
-    out["fc.weight"] = out["fc.weight"] * scale
+    unit, layer = scale[WIDTH:], "layers.0."
+    out["fc.weight"] = out["fc.weight"] * scale / unit[:, None]
+    out["fc.bias"] = out["fc.bias"] / unit
     for name in "qkv":
-        key = f"layers.0.self_attn.{name}_proj.weight"
-        out[key] = out[key] * scale[WIDTH:]
+        out[f"{layer}self_attn.{name}_proj.weight"] *= unit
+    for name in ("self_attn.o_proj", "mlp.down_proj"):
+        out[f"{layer}{name}.weight"] /= unit[:, None]
     return out
 
 

@@ -86,17 +86,27 @@ A train drives {z} km in {y} hours. What is its speed?|What is {x} plus {y} time
 Solve for x: {k}x + {y} = {z}.|
 The sides of a rectangle are {x} and {y}. What are its area and perimeter?"""
 
+OPENERS = """What|What is the|How|How can I|How do|Why|Why do|Can you|Could you please|I need|
+I want to|I am|My|Write|Write a short|Write a Python|Write a program that|Write a story about|
+Write an|Create|Compose|Design|Draft|Develop|Describe|Describe a|Explain|Explain the|Discuss|
+Compare|Summarize the following|Rewrite the following|Edit the following|Given the following|
+Given|Imagine|Imagine you are|Pretend to be|Act as|You are a|Suppose|If|A|The|In|Is it|Are there|
+Solve|Calculate|Find|Determine|Prove|Evaluate|Analyze|Identify|Extract|Classify|List|Name|Give me|
+Suggest|Provide|Implement|Fix|Debug|Here is|Read the following|Tell me|Let|Which|When|Who|Where|
+Do you|Does|Should|Help me"""
+
 NAMES = "Anna|Ben|Carla|David|Emma|Farid|Grace|Hugo|Ines|Jonas|Kim|Lena|Maria|Noah|Olga|Paul|Sara"
 THINGS = "apples|books|pencils|marbles|cookies|tickets|stamps|oranges|eggs|balloons|chairs|cups"
 
 
-def _list(text):
+def listed(text):
+    """Returns the entries of a list that | separates."""
     return [x.strip() for x in text.replace("\n", "").split("|")]
 
 
 def composed(rng):
     """Returns a prompt of the lists."""
-    pick = lambda text: rng.choice(_list(text))
+    pick = lambda text: rng.choice(listed(text))
     kind = rng.random()
     if kind < 0.7:
         return pick(ASKS).format(t=pick(TOPICS), u=pick(TOPICS), n=rng.randrange(3, 9))

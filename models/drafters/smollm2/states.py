@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adds a function that returns the target's states to a module of mtp-import.
 
-  states.py MODEL.mlir OUT.mlir [--rows 128] [--taps 2,15,27,30]
+  states.py MODEL.mlir OUT.mlir [--rows 128] [--taps 30]
 
 The exported function @states takes tokens, slots and positions (-1: padding) of `rows` rows, and
 runs them as chunks of prompts. Its results are the residual streams that enter the layers `taps`,
@@ -63,7 +63,7 @@ def main():
     ap.add_argument("model")
     ap.add_argument("out")
     ap.add_argument("--rows", type=int, default=128)
-    ap.add_argument("--taps", default="2,15,27,30")
+    ap.add_argument("--taps", default="30")
     a = ap.parse_args()
     with open(a.model, encoding="utf-8") as f:
         module = with_states(f.read(), a.rows, [int(t) for t in a.taps.split(",")])

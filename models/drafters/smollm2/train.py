@@ -102,7 +102,7 @@ def train(a):
     target = Target(a.target)
     data, held = (Data(a.data, name, target.norm) for name in ("train", "held"))
     run, log = Run(a, target, data), open(a.ckpt + ".csv", "a")
-    head = head_of(a, target)
+    head = None
     base = time.process_time() - run.cpu
     saved, sums, count, epoch, ends = run.cpu, {}, 0, None, []
     signal.signal(signal.SIGTERM, lambda *_: ends.append(1))
@@ -114,6 +114,7 @@ def train(a):
         b = next(epoch, None) if epoch else None
         if b is None:
             data.refresh()
+            head = head_of(a, target)
             print(f"step {run.opt.step_count}: {data.count} written tokens", flush=True)
             epoch = data.epoch(a.batch, rng, a.most)
             continue
@@ -148,10 +149,10 @@ def main():
     ap.add_argument("--decay", type=float, default=0)
     ap.add_argument("--branch")
     ap.add_argument("--vocab", type=int, default=8192, help="tokens that can be drafted")
-    ap.add_argument("--lr", type=float, default=3e-4)
+    ap.add_argument("--lr", type=float, default=6e-4)
     ap.add_argument("--batch", type=int, default=5, help="texts of a step")
     ap.add_argument("--most", type=int, default=384, help="tokens of a text")
-    ap.add_argument("--rows", type=int, default=400, help="measured rows of a step")
+    ap.add_argument("--rows", type=int, default=1200, help="measured rows of a step")
     ap.add_argument("--steps", type=int, default=3, help="drafted steps")
     ap.add_argument("--every", type=int, default=50, help="steps of a row of the curve")
     ap.add_argument("--texts", type=int, default=24, help="held-out texts of a row of the curve")

@@ -24,10 +24,17 @@ TEMPERATURES = (0.0, 0.0, 0.0, 0.7, 0.7, 0.7, 1.0)
 
 def questions(session, count, seed):
     """Returns texts that the model writes in the user's place."""
-    ids = session.encode(prompts.start())
+    rng, openers = random.Random(seed), prompts.listed(prompts.OPENERS)
+    opener = {}
     for i in range(count):
-        session.add(ids, 120, 0.9, 0.95, seed * 1000003 + i)
-    texts = [session.decode(o).strip() for o in session.run().values() if 6 <= len(o) < 120]
+        first = rng.choice(openers) if rng.random() < 0.75 else ""
+        ids = session.encode(prompts.start() + first)
+        opener[session.add(ids, 120, 0.9, 0.95, seed * 1000003 + i)] = first
+    texts = [
+        (opener[i] + session.decode(o)).strip()
+        for i, o in session.run().items()
+        if 5 <= len(o) < 120
+    ]
     return [t for t in texts if "\n\n\n" not in t]
 
 
