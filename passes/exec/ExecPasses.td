@@ -20,8 +20,9 @@ def ShrinkDraftHeadPass : Pass<"exec-shrink-draft-head", "mlir::ModuleOp"> {
     each is picked from the logits that `exec.mask_tokens` leaves.
 
     A head stays whole, with a warning, if it is no plain product, or if its
-    logits have another reader or are changed before the pick. If no head can be
-    shrunk, the pass reports an error.
+    logits have another reader or are changed before the pick. A head whose
+    columns are looked up in a vocabulary of its own stays without a warning. If
+    no head can be shrunk, the pass reports an error.
   }];
   let options = [
     ListOption<"tokens", "tokens", "int32_t",

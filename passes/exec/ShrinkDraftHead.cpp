@@ -109,6 +109,33 @@ static SampleKeysOp findKeys(Operation *user, Value logits) {
              : SampleKeysOp();
 }
 
+/// Returns whether `columns` are looked up in a constant, the tokens of a head
+/// with a vocabulary of its own.
+static bool areLookedUp(Value columns) {
+  return llvm::any_of(columns.getUsers(), [](Operation *user) {
+    if (auto reshape = dyn_cast<ReshapeOp>(user))
+      return areLookedUp(reshape.getResult());
+    auto lookUp = dyn_cast<GatherRowsOp>(user);
+    auto ref = lookUp ? lookUp->getOperand(0).getDefiningOp<RefOp>() : RefOp();
+    return ref && SymbolTable::lookupNearestSymbolFrom<ConstantOp>(
+                      lookUp, ref.getResourceAttr());
+  });
+}
+
+/// Returns whether the tokens of `user`, a reader of logits, are the tokens of
+/// a head with a vocabulary of its own.
+static bool hasOwnVocabulary(Operation *user) {
+  if (isa<ProbabilitiesOp>(user))
+    return llvm::any_of(user->getUsers(), [](Operation *keys) {
+      return isa<SampleKeysOp>(keys) && hasOwnVocabulary(keys);
+    });
+  if (auto sample = dyn_cast<SampleOp>(user))
+    return bool(sample.getTokens());
+  if (auto keys = dyn_cast<SampleKeysOp>(user))
+    return bool(keys.getTokens());
+  return isa<ArgmaxOp, TopKOp>(user) && areLookedUp(user->getResult(0));
+}
+
 static bool goesToHost(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
     return isa<OutputOp>(user) || (isa<ReshapeOp>(user) && goesToHost(user));
@@ -116,8 +143,8 @@ static bool goesToHost(Operation *op) {
 }
 
 /// Follows the logits of `head` to all readers, including siblings and ops that
-/// make new logits from them. Returns whether only drafts are picked: none of
-/// these values goes to the host.
+/// make new logits from them. Returns whether only drafts are picked, from the
+/// model's vocabulary: none of these values goes to the host.
 static bool findPicks(DraftHead &head) {
   llvm::SetVector<Value> pending;
   pending.insert(head.linear.getY());
@@ -125,6 +152,8 @@ static bool findPicks(DraftHead &head) {
     Value logits = pending[i];
     for (Operation *user : logits.getUsers()) {
       auto exclude = dyn_cast<MaskTokensOp>(user);
+      if (hasOwnVocabulary(user))
+        return false;
       if (isPick(user, logits)) {
         if (isa<TopKOp>(user)
                 ? goesToHost(user)

@@ -8,15 +8,23 @@ using namespace mlir;
 using namespace mlir::mtp;
 
 /// Returns `value` as rows of `columns` elements, the form that kernels take.
+/// Rows in groups become the rows that were grouped, so that a reader of logits
+/// in groups is a direct reader of the head's logits.
 static Value inRows(Value value, int64_t columns, LoweringContext &context) {
   Value whole = context.whole(value);
-  auto type = cast<RankedTensorType>(whole.getType());
-  if (type.getRank() == 2 && type.getDimSize(1) == columns)
+  auto isInRows = [&](Value rows) {
+    auto type = cast<RankedTensorType>(rows.getType());
+    return type.getRank() == 2 && type.getDimSize(1) == columns;
+  };
+  if (isInRows(whole))
     return whole;
+  if (auto groups = whole.getDefiningOp<exec::ReshapeOp>())
+    if (isInRows(groups.getX()))
+      return groups.getX();
   exec::Count rows = *divide(*exec::elementsOf(whole), columns);
-  return exec::ReshapeOp::create(
-      context.builder, value.getLoc(),
-      exec::rowsType(rows, columns, type.getElementType()), whole);
+  Type element = cast<RankedTensorType>(whole.getType()).getElementType();
+  return exec::ReshapeOp::create(context.builder, value.getLoc(),
+                                 exec::rowsType(rows, columns, element), whole);
 }
 
 /// Returns `x` as rows of logits, which may be a view.

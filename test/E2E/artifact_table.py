@@ -51,6 +51,8 @@ BEHIND_SIM = "--max-batch=2 --max-context=96 --prefill-chunk=16 --catch-up-rows=
 NEVER = "--catch-up-rows=0 --max-context=96 --prefill-chunk=16"
 STATIC, BEAM = " --draft-tree=OUT/paths.json", " --draft-tree=dynamic:4,3,12"
 SHARP = BEAM + ",sharp=2"
+# Drafts of 90 of the 112 tokens.
+FREQUENT = "--draft-vocab=INPUTS/draft_counts.txt,size=90"
 
 ROWS = [Artifact(*row) for row in (
     # Each architecture with modules: the whole envelope for one type, a smaller one for the other,
@@ -138,9 +140,9 @@ ROWS = [Artifact(*row) for row in (
     # Integers only in the embedding, beside a head made of the same tensor.
     ("llama-tied.embed8", "llama-tied.f32", SMALL, "--quantize-embedding=int8,group=32",
      "lossless"),
-    # Drafts of 90 of the 112 tokens, from an integer head.
+    # Drafts of frequent tokens, from an integer head.
     ("dsv3-chain-mtp2.draft90", "dsv3-chain-mtp2.f32", SMALL + " -k=4",
-     "--draft-vocab=INPUTS/draft_counts.txt,size=90 --quantize=int8", "lossless"),
+     FREQUENT + " --quantize=int8", "lossless"),
     # Caches of another type than the weights.
     ("mimo-mtp1.kvbf16", "mimo-mtp1.f32", SMALL + " -k=2 --kv-dtype=bf16", "", "lossless"),
     ("mimo-mtp1.kvint8", "mimo-mtp1.bf16", SMALL + " -k=4 --kv-dtype=int8", "", "lossless"),
@@ -227,11 +229,11 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-chain-mtp2.surebehind", "dsv3-chain-mtp2.f32", BEHIND + " -k=3 --confidence=0.99", "",
      "catch_up"),
     # Trees of a model's own modules. One module per depth, and one for all depths with a beam
-    # ranked by squares. Three modules, the last of which runs over nodes of two depths. With mixed
-    # batches, and with drafters that catch up.
+    # ranked by squares; these draft frequent tokens, on the simulator too. Three modules, the last
+    # of which runs over nodes of two depths. With mixed batches, and with drafters that catch up.
     ("mtp-static", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "lossless"),
-    ("mtp-static.reuse", "dsv3-chain-mtp2.f32", SMALL + STATIC + " --draft-depth-policy=reuse", "",
-     "lossless"),
+    ("mtp-static.reuse", "dsv3-chain-mtp2.f32", SMALL + STATIC + " --draft-depth-policy=reuse",
+     FREQUENT, "lossless"),
     ("mtp-static.three", "dsv3-chain-mtp3.f32", SMALL + STATIC, "", "lossless"),
     ("mtp-static.mixed", "dsv3-chain-mtp2.f32", SMALL + MIXED + STATIC, "",
      "mixed"),
@@ -239,14 +241,15 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-static.gap", "dsv3-chain-mtp2.bf16", NEVER + STATIC, "", "catch_up"),
     ("mtp-static.sim", "dsv3-chain-mtp2.bf16", SHORT + " --max-batch=6" + STATIC, SIM, "gpu"),
     ("mtp-beam", "dsv3-chain-mtp2.f32", SMALL + BEAM, "", "lossless"),
-    ("mtp-beam.reuse", "dsv3-chain-mtp2.f32", SMALL + SHARP + " --draft-depth-policy=reuse", "",
-     "lossless"),
+    ("mtp-beam.reuse", "dsv3-chain-mtp2.f32", SMALL + SHARP + " --draft-depth-policy=reuse",
+     FREQUENT, "lossless"),
     ("mtp-beam.three", "dsv3-chain-mtp3.f32", SMALL + BEAM, "", "lossless"),
     ("mtp-beam.mixed", "dsv3-chain-mtp2.f32", SMALL + MIXED + BEAM, "",
      "mixed"),
     ("mtp-beam.behind", "dsv3-chain-mtp2.f32", BEHIND + BEAM, "", "catch_up"),
     ("mtp-beam.gap", "dsv3-chain-mtp2.bf16", NEVER + BEAM, "", "catch_up"),
-    ("mtp-beam.sim", "dsv3-chain-mtp2.bf16", SHORT + " --max-batch=6" + BEAM, SIM, "gpu"),
+    ("mtp-beam.sim", "dsv3-chain-mtp2.bf16", SHORT + " --max-batch=6" + BEAM,
+     SIM + " " + FREQUENT, "gpu"),
     # Drafters in folders that draft all positions at once.
     ("pard.f32", "llama-chain.f32+pard", SMALL + " -k=4", "", "lossless"),
     ("heads.f32", "llama-chain.f32+heads", SMALL + " -k=3", "", "lossless"),
@@ -281,7 +284,7 @@ ROWS = [Artifact(*row) for row in (
     # A cache of integers.
     ("mimo-mtp1.kvint8sim", "mimo-mtp1.f32", DRAFTED + " --kv-dtype=int8", SIM, "gpu ptxas"),
     ("dsv3-int8.sim", "dsv3-chain-mtp2.bf16", DRAFTED,
-     SIM + " --quantize=int8 --draft-vocab=INPUTS/draft_counts.txt,size=90", "gpu kit ptxas"),
+     SIM + " --quantize=int8 " + FREQUENT, "gpu kit ptxas"),
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,
      SIM + " --quantize=int4,group=32,symmetric --quantize-head=int8"
      " --quantize-embedding=int4,group=32", "gpu kit ptxas"),

@@ -33,6 +33,10 @@
 // CHECK: exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
 exec.state @sampling : memref<1x8xi32>
+// A head with a vocabulary of its own.
+// CHECK: exec.weight @reduced #exec.panels<32> k 8 n 4 stack 1
+exec.weight @reduced #exec.panels<32> k 8 n 4 stack 1 [#exec.source<key = "reduced">] : <f32>
+exec.constant @own dense<[[0], [3], [9], [50]]> : tensor<4x1xi32>
 // CHECK-LABEL: exec.program @round
 exec.program @round decode k 2 n 1 to 1 {
   %x = exec.input "x" : tensor<1x8xf32>
@@ -200,6 +204,39 @@ exec.program @round decode k 2 n 1 to 1 {
   %l12 = exec.linear %x, %w as <f32>
     : (tensor<1x8xf32>, memref<2x8x32xf32>) -> tensor<1x64xf32>
   %p12 = exec.argmax %l12 : (tensor<1x64xf32>) -> tensor<1xi32>
+  // Heads with a vocabulary of their own stay, without a warning: the columns
+  // of their picks are looked up already.
+  // CHECK: %[[L18:.*]] = exec.linear {{.*}} -> tensor<1x4xf32>
+  // CHECK: exec.argmax %[[L18]] : (tensor<1x4xf32>)
+  %small = exec.ref @reduced : memref<1x8x32xf32>
+  %own = exec.ref @own : memref<4x1xi32>
+  %l18 = exec.linear %x, %small as <f32> role head
+    : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x4xf32>
+  %p18 = exec.argmax %l18 : (tensor<1x4xf32>) -> tensor<1xi32>
+  %t18 = exec.gather_rows %own, %p18 : (memref<4x1xi32>, tensor<1xi32>) -> tensor<1xi32>
+  // CHECK: %[[L19:.*]] = exec.linear {{.*}} -> tensor<1x4xf32>
+  // CHECK: exec.top_k %[[L19]] : (tensor<1x4xf32>)
+  %l19 = exec.linear %x, %small as <f32> role head
+    : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x4xf32>
+  %b19, %g19 = exec.top_k %l19 : (tensor<1x4xf32>) -> (tensor<1x2xi32>, tensor<1x2xf32>)
+  %f19 = exec.reshape %b19 : tensor<1x2xi32> -> tensor<2xi32>
+  %t19 = exec.gather_rows %own, %f19 : (memref<4x1xi32>, tensor<2xi32>) -> tensor<2xi32>
+  // CHECK: %[[L20:.*]] = exec.linear {{.*}} -> tensor<1x4xf32>
+  // CHECK: exec.probabilities %[[L20]] of
+  %l20 = exec.linear %x, %small as <f32> role head
+    : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x4xf32>
+  %q20 = exec.probabilities %l20 of %at by %sampling
+    : (tensor<1x4xf32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1x4xf32>
+  %k20, %s20 = exec.sample_keys %l20 of %q20 tokens %own slots %at positions %at by %sampling
+    : (tensor<1x4xf32>, tensor<1x4xf32>, memref<4x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>)
+    -> (tensor<1x4xf32>, tensor<1x1xf32>)
+  %p20 = exec.argmax %k20 : (tensor<1x4xf32>) -> tensor<1xi32>
+  // CHECK: %[[L21:.*]] = exec.linear {{.*}} -> tensor<1x4xf32>
+  // CHECK: exec.sample %[[L21]] tokens
+  %l21 = exec.linear %x, %small as <f32> role head
+    : (tensor<1x8xf32>, memref<1x8x32xf32>) -> tensor<1x4xf32>
+  %p21 = exec.sample %l21 tokens %own slots %at positions %at by %sampling
+    : (tensor<1x4xf32>, memref<4x1xi32>, tensor<1xi32>, tensor<1xi32>, memref<1x8xi32>) -> tensor<1xi32>
   // The target's pick goes to the host, so its head is not a draft's, even if
   // its logits do not go to the host.
   // CHECK: exec.linear {{.*}} -> tensor<1x64xf32>

@@ -142,3 +142,28 @@ exec.program @noise decode k 2 n 2 to 2 {
   exec.output "b" %b : tensor<4x2xi32>
 }
 }
+
+// -----
+
+// Logits in groups, as trees rank them. Kernels read the head's rows.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 4, max_context = 64, prefill_chunk = 8, page = 16>} {
+exec.state @sampling : memref<4x8xi32>
+// CHECK-LABEL: exec.program @grouped
+// CHECK: %[[L:.*]] = exec.linear {{.*}} role head : {{.*}} -> tensor<6x64xf32>
+// CHECK-NOT: exec.reshape
+// CHECK: %[[P:.*]] = exec.probabilities %[[L]] of
+// CHECK: exec.sample_keys %[[L]] of %[[P]]
+// CHECK: exec.top_k %[[L]] : (tensor<6x64xf32>) -> (tensor<6x2xi32>, tensor<6x2xf32>)
+exec.program @grouped decode k 2 n 2 to 2 {
+  %x = exec.input "x" : tensor<6x8xf32>
+  %s = exec.input "s" : tensor<6xi32>
+  %rows = mtp.make_rows %s, %s : tensor<6xi32>
+  %head = mtp.weight "lm_head" : tensor<64x8xf32>
+  %l = mtp.linear %x, %head role head : tensor<6x8xf32>, tensor<64x8xf32> -> tensor<6x64xf32>
+  %groups = mtp.reshape %l : tensor<6x64xf32> -> tensor<2x3x64xf32>
+  %b, %bl = mtp.top_k %groups k 2 noise %rows {mtp.shares} : tensor<2x3x64xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
+  exec.output "b" %b : tensor<2x3x2xi32>
+  %r, %rl = mtp.top_k %groups k 2 : tensor<2x3x64xf32> -> tensor<2x3x2xi32>, tensor<2x3x2xf32>
+  exec.output "r" %r : tensor<2x3x2xi32>
+}
+}
