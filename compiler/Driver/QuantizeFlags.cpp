@@ -106,7 +106,9 @@ Status Flag::parse(std::string_view value) {
   if (!takes(parts.front()))
     return wrong(parts.front());
   format = parts.front().str();
-  group = kDefaultQuantGroup;
+  // Tables have f32 scales, and so has int4.
+  bool isChosenLater = format == "int8" && kind != QuantizeFlag::Embedding;
+  group = isChosenLater ? 0 : kDefaultQuantGroup;
   for (llvm::StringRef part : llvm::ArrayRef(parts).drop_front())
     MTP_RETURN_IF_ERROR(parsePart(part));
   if (kind != QuantizeFlag::All || format != "int4")

@@ -29,10 +29,12 @@ std::string_view quantizeUsage(QuantizeFlag flag);
 ///   --quantize-head=int8|int4|none[,group=N] or int6, whose group is fixed
 ///   --quantize-embedding=int8|int4|none[,group=N]
 ///
-/// int4 of --quantize chooses formats of 4 to 6 bits for each weight, with a
-/// budget of mean bits, unless it is symmetric. int4 of the other flags is
-/// symmetric. The head follows --quantize unless --quantize-head is given; the
-/// embedding never follows it.
+/// The flag --quantize=int4 chooses formats of 4 to 6 bits for each weight,
+/// with a budget of mean bits, unless it is symmetric. The other flags have
+/// symmetric int4 only. Projections and heads in int8 without a group have the
+/// target's form (WeightFormats). With a group their scales are f32. The head
+/// follows
+/// --quantize unless --quantize-head is given; the embedding never follows it.
 Status parseQuantizeFlags(const QuantizeFlags &flags, WeightFormats &formats);
 
 } // namespace mtp::compiler

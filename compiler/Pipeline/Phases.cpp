@@ -25,6 +25,13 @@ std::optional<Phase> mtp::compiler::findPhase(llvm::StringRef name) {
   return std::nullopt;
 }
 
+/// Returns the group of a format for a target. 0 selects groups of 32 with f16
+/// scales, which tensor cores do not multiply.
+static int64_t groupFor(const Target &target, int64_t group) {
+  return group == 0 && target.ordersFragments() ? ::mtp::kDefaultQuantGroup
+                                                : group;
+}
+
 static void addQuantization(mlir::OpPassManager &manager, const Target &target,
                             const LoweringOptions &lowering) {
   const WeightFormats &formats = lowering.formats;
@@ -32,9 +39,9 @@ static void addQuantization(mlir::OpPassManager &manager, const Target &target,
     return;
   passes::QuantizeWeightsPassOptions options;
   options.format = formats.format;
-  options.group = formats.group;
+  options.group = groupFor(target, formats.group);
   options.headFormat = formats.headFormat;
-  options.headGroup = formats.headGroup;
+  options.headGroup = groupFor(target, formats.headGroup);
   options.embeddingFormat = formats.embeddingFormat;
   options.embeddingGroup = formats.embeddingGroup;
   options.keep.assign(formats.keep.begin(), formats.keep.end());

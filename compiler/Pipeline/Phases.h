@@ -57,6 +57,8 @@ struct WeightFormats {
   static constexpr double kProjectionBits = 5.0;
 
   std::string format = "none";
+  /// Inputs that share an f32 scale. 0 for int8: the target's form, which is
+  /// groups of 32 with f16 scales, or kDefaultQuantGroup for tensor cores.
   int64_t group = 0;
   /// Empty: the head has the format of the other weights.
   std::string headFormat;

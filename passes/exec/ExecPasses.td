@@ -78,7 +78,8 @@ def QuantizeWeightsPass : Pass<"exec-quantize-weights", "mlir::ModuleOp"> {
            "format of all projections except the head: int8, another format "
            "of integers, or none">,
     Option<"group", "group", "int64_t", "64",
-           "inputs that share a scale: a multiple of 32 up to 128">,
+           "inputs that share an f32 scale: a multiple of 32 up to 128; 0 for "
+           "int8: 32 inputs that share an f16 scale">,
     Option<"headFormat", "head-format", "std::string", "\"\"",
            "format of the head; absent: format">,
     Option<"headGroup", "head-group", "int64_t", "64",

@@ -91,6 +91,8 @@ FailureOr<Format> QuantizeWeightsPass::parseFormat(llvm::StringRef name,
     return Format();
   if (name == llvm::StringRef(mlir::mtp::kSixBits.name()))
     return Format(mlir::mtp::kSixBits);
+  if (name == llvm::StringRef(mlir::mtp::kEightBits.name()) && group == 0)
+    return Format(mlir::mtp::kEightBits);
   ::mtp::WeightFormat format;
   if (auto elements = ::mtp::findWeightElements(name))
     format = {*elements, group};
@@ -120,6 +122,10 @@ FailureOr<Formats> QuantizeWeightsPass::parseFormats() {
   FailureOr<Format> table = parseFormat(embeddingFormat, embeddingGroup);
   if (failed(body) || failed(head) || failed(table))
     return failure();
+  if (*table && !(*table)->isPlain())
+    return getOperation().emitError("expected f32 scales for embedding tables, "
+                                    "got ")
+           << (*table)->text();
   return Formats{*body, *head, *table};
 }
 
@@ -362,7 +368,7 @@ void QuantizeWeightsPass::runOnOperation() {
     bool isKept = !wanted && keptFormat;
     if (isKept)
       wanted = keptFormat(weight);
-    if (wanted && !isKept && !wanted->isPlain())
+    if (wanted && !isKept && wanted->panel(1).hasTwoLevels())
       recordInputs(weight, readers);
     if (wanted)
       quantize(weight, readers, *wanted, isKept);

@@ -14,6 +14,10 @@ namespace mlir::mtp {
 inline constexpr ::mtp::WeightFormat kSixBits{
     ::mtp::WeightElements::Int6, 64, ::mtp::WeightScales::F16x8, false};
 
+/// The quantiser's format of 8 bits if no group is given, GGUF's Q8_0.
+inline constexpr ::mtp::WeightFormat kEightBits{
+    ::mtp::WeightElements::Int8, 32, ::mtp::WeightScales::F16, false};
+
 /// A weight of a projection that becomes integers.
 struct WeightToQuantize {
   exec::WeightOp weight;

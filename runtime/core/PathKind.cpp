@@ -59,7 +59,7 @@ PathKind kindOfFile(const fs::path &path) {
   if (hasExtension(path, {".json"}) && first != front.npos &&
       front[first] == '{')
     return PathKind::Json;
-  return PathKind::File;
+  return hasExtension(path, {".gguf"}) ? PathKind::DamagedGguf : PathKind::File;
 }
 
 /// The files of a folder that decide its kind.
@@ -112,6 +112,10 @@ constexpr std::string_view kOriginal =
 constexpr std::string_view kConvert =
     "convert them with tools/mtp-import/convert_torch.py";
 constexpr std::string_view kGiveFolder = "give the folder that it lies in";
+constexpr std::string_view kNoGguf =
+    "a .gguf file that does not begin with 'GGUF'";
+constexpr std::string_view kFetch =
+    "download it again; \"git lfs pull\" replaces a pointer of Git LFS";
 constexpr std::string_view kMake = "mtp-import and mtpc make an artifact of it";
 
 constexpr Refusal kImport[] = {
@@ -123,6 +127,7 @@ constexpr Refusal kImport[] = {
      "give the revision's folder in snapshots"},
     {PathKind::Folder, "a folder without config.json and params.json",
      "give the folder that has one of them, or a GGUF file"},
+    {PathKind::DamagedGguf, kNoGguf, kFetch},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights", kGiveFolder},
     {PathKind::PyTorch, "a file of weights in PyTorch's format", kGiveFolder},
@@ -158,6 +163,7 @@ constexpr Refusal kCompile[] = {
      "mtp-import makes a module of a revision's folder in snapshots"},
     {PathKind::Folder, "a folder", "give a module that mtp-import wrote"},
     {PathKind::Gguf, "a GGUF file", "mtp-import makes a module of it"},
+    {PathKind::DamagedGguf, kNoGguf, kFetch},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights",
      "mtp-import makes a module of its folder"},
@@ -182,6 +188,7 @@ constexpr Refusal kRun[] = {
      "snapshots"},
     {PathKind::Folder, "a folder", "give a file that mtpc wrote"},
     {PathKind::Gguf, "a GGUF file", kMake},
+    {PathKind::DamagedGguf, kNoGguf, kFetch},
     {PathKind::Ggml, "a GGML file, which is not read", kOriginal},
     {PathKind::Safetensors, "a file of weights",
      "mtp-import and mtpc make an artifact of its folder"},

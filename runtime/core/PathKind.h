@@ -27,7 +27,8 @@ enum class PathKind {
   Folder,       ///< Any other.
   // Files.
   Gguf,
-  Ggml, ///< The format before GGUF.
+  DamagedGguf, ///< Named .gguf, but does not begin as GGUF.
+  Ggml,        ///< The format before GGUF.
   Safetensors,
   PyTorch,
   Json,

@@ -3,10 +3,10 @@
 // The counterpart of FragmentOrder.h for integers. Within each group of a
 // QuantizedPanel the words are permuted, so the size of a panel does not
 // change. The scales come first, then the words of the first 16 outputs (a
-// tile), then those of the other 16. In a tile, 32 inputs form one A of
-// mma.sync m16n8k32, and lane 4 g + t has their outputs g and g + 8 and inputs
-// 8 t to 8 t + 7. Integers are stored in two's complement, without the bias of
-// 128 or 8. FORMAT.md describes it in prose.
+// tile), then the words of the other 16. In a tile, 32 inputs form one A of
+// mma.sync m16n8k32. Lane 4 g + t has outputs g and g + 8 of the tile, and
+// inputs 8 t to 8 t + 7 of the 32. Integers are stored in two's complement,
+// without the bias of 128 or 8. FORMAT.md describes it in prose.
 //
 //===----------------------------------------------------------------------===//
 

@@ -112,8 +112,8 @@ struct QuantizedPanel {
   /// Returns the number of inputs of an incomplete last block, or 0.
   constexpr int64_t restInputs() const { return k % blockInputs(); }
 
-  /// Returns the bytes of a number of each output: f32, f16 or a byte. Bytes
-  /// of the groups of a block follow each other.
+  /// Returns the bytes of one number for each output: an f32, an f16 or a byte.
+  /// Scales of one byte have such bytes for each group of a block.
   constexpr int64_t scaleBytes() const {
     return kOutputs * (hasByteScales()               ? 1
                        : scales == WeightScales::F32 ? 4
@@ -121,11 +121,12 @@ struct QuantizedPanel {
   }
   /// Returns the place of the offsets in a header; the scales are at 0.
   constexpr int64_t offsetsAt() const { return scaleBytes(); }
-  /// Returns the place of the second level. For 6 bits this is one word for
-  /// each output: bits 4g and 4g + 1 are the high bits of scale g, the next two
-  /// bits those of offset g. The low bits follow: a byte for each group and
-  /// output, with the scale in the low half and the offset in the high half.
-  /// For 8 bits it is a byte for each group and output, then a byte for each
+  /// Returns the place of the second level. For f16x6 the second level begins
+  /// with one word for each output. Bits 4g and 4g + 1 of the word are the high
+  /// bits of scale g, and the next two bits are the high bits of offset g. A
+  /// byte for each group and output follows, with the low bits of the scale in
+  /// its low half and the low bits of the offset in its high half. For f16x8
+  /// the second level is a byte for each group and output, then a byte for each
   /// offset.
   constexpr int64_t secondLevelAt() const {
     return scaleBytes() * (hasOffset ? 2 : 1);

@@ -77,7 +77,7 @@ struct WeightElementsInfo {
   /// Integers of the stored codes; null if codes are integers plus the bias.
   const int8_t *table = nullptr;
 
-  /// Whether they have a plain format (WeightFormat::isPlain).
+  /// Whether a format of the elements can be plain (WeightFormat::isPlain).
   constexpr bool isPlain() const {
     return !isQuantized || (!table && (bits == 8 || bits == 4));
   }
@@ -141,10 +141,11 @@ struct WeightFormat {
     return static_cast<unsigned>(elements) < std::size(kWeightFormats) &&
            static_cast<unsigned>(scales) < std::size(kWeightScales);
   }
-  /// Whether integers have a valid group and scales that fit it, and floats
-  /// have none of both. Tables and scales of one byte have no offset. Integers
-  /// of 5 bits are stored in units of 32. Two levels of scales need groups that
-  /// divide their block; those of 6 bits need at most 8 groups, and an offset.
+  /// Whether integers have a valid group and scales that fit the group. Floats
+  /// must have neither. Elements with a table and scales of one byte have no
+  /// offset. Integers of 5 bits are stored in units of 32. Scales of two levels
+  /// need groups that divide their block. f16x6 scales also need an offset, and
+  /// at most 8 groups in a block.
   constexpr bool isValid() const {
     if (!isKnown())
       return false;
@@ -160,9 +161,10 @@ struct WeightFormat {
     return scales != WeightScales::F16x6 ||
            (hasOffset && group % kQuantGroupStep == 0);
   }
-  /// Whether tables row by row may have the format, and tensor cores an order
-  /// for it: floats, and signed integers of 8 or 4 bits with f32 scales in
-  /// groups of a multiple of 32.
+  /// Whether the format is one of floats, or of signed integers of 8 or 4 bits
+  /// with f32 scales in groups of a multiple of 32. Tables that are stored row
+  /// by row have only these formats, and so have weights in the order of tensor
+  /// cores.
   constexpr bool isPlain() const {
     return scales == WeightScales::F32 && !hasOffset && info().isPlain() &&
            group % kQuantGroupStep == 0;

@@ -177,7 +177,7 @@ ROWS = [Artifact(*row) for row in (
      SMALL + " --max-mixed-prefill-tokens=24 -k=2",
      SIM, "live mixed pause"),
     ("mimo-mtp1.mixedsim", "mimo-mtp1.bf16", SMALL + " --max-mixed-prefill-tokens=24 -k=2",
-     SIM + " --quantize=int8", "mixed"),
+     SIM + " --quantize=int8,group=64", "mixed"),
     ("llama-gqa.mixedsim", "llama-gqa.f32", SMALL + MIXED, SIM, "mixed"),
     ("mimo-tree.mixedsim", "mimo-mtp1.bf16", SMALL + MIXED + " -k=3", SIM,
      "live mixed", "tree"),
@@ -202,7 +202,7 @@ ROWS = [Artifact(*row) for row in (
      WIDE + MIXED + " -k=4", SIM, "gpu mixed"),
     ("dspark-speculators.block", "llama-chain.f32+dspark-speculators",
      SMALL + " --max-verify-tokens=9 -k=4",
-     SIM + " --quantize=int8", "budget lossless"),
+     SIM + " --quantize=int8,group=64", "budget lossless"),
     ("dflash-deepspec.block", "llama-chain.f32+dflash-deepspec", SMALL + " -k=3",
      SIM + " --quantize=int4,group=32,symmetric", "lossless"),
     ("dspark.behind", "llama-chain.f32+dspark", BEHIND, "", "catch_up"),
@@ -284,9 +284,9 @@ ROWS = [Artifact(*row) for row in (
     # A cache of integers.
     ("mimo-mtp1.kvint8sim", "mimo-mtp1.f32", DRAFTED + " --kv-dtype=int8", SIM, "gpu ptxas"),
     ("dsv3-int8.sim", "dsv3-chain-mtp2.bf16", DRAFTED,
-     SIM + " --quantize=int8 " + FREQUENT, "gpu kit ptxas"),
+     SIM + " --quantize=int8,group=64 " + FREQUENT, "gpu kit ptxas"),
     ("dsv3-int4.sim", "dsv3-chain-mtp2.f32", DRAFTED,
-     SIM + " --quantize=int4,group=32,symmetric --quantize-head=int8"
+     SIM + " --quantize=int4,group=32,symmetric --quantize-head=int8,group=64"
      " --quantize-embedding=int4,group=32", "gpu kit ptxas"),
     # Formats that tensor cores do not multiply: searched ones in all kinds of products, an
     # embedding in a head's panels, and GGUF's types with blocks.
@@ -309,10 +309,10 @@ ROWS = [Artifact(*row) for row in (
     ("bundled.sim", "bundled", SHORT + " --max-batch=1 -k=2", SIM, "gpu ptxas"),
     # Recurrent layers beside attention.
     ("hybrid", "hybrid", "max_batch = 4", BOTH, "gpu hybrid hybrid_storm lossless ptxas"),
-    ("hybrid.int8", "hybrid", "max_batch = 4", BOTH + " --quantize=int8",
+    ("hybrid.int8", "hybrid", "max_batch = 4", BOTH + " --quantize=int8,group=64",
      "gpu hybrid lossless ptxas"),
     ("hybrid.int4", "hybrid", "max_batch = 4",
-     BOTH + " --quantize=int4,symmetric --quantize-head=int8",
+     BOTH + " --quantize=int4,symmetric --quantize-head=int8,group=64",
      "gpu hybrid hybrid_storm lossless ptxas"),
     ("hybrid.mixed", "hybrid", "max_batch = 4, round_prompt_rows = 12, catch_up_rows = 20", BOTH,
      "hybrid hybrid_storm mixed ptxas"),

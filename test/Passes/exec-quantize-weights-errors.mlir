@@ -11,6 +11,8 @@
 // EMBEDDING: error: expected a format of int8, int4{{.*}} or none for weights, got 'bf16'
 // RUN: not mtp-opt %s '--exec-quantize-weights=embedding-format=int8 embedding-group=16' 2>&1 | FileCheck %s --check-prefix=EMBEDDINGGROUP
 // EMBEDDINGGROUP: error: expected a group of a multiple of 32 up to 128 for weights, got 16
+// RUN: not mtp-opt %s '--exec-quantize-weights=embedding-format=int8 embedding-group=0' 2>&1 | FileCheck %s --check-prefix=TABLESCALES
+// TABLESCALES: error: expected f32 scales for embedding tables, got int8, group 32, f16
 // A format whose only embedding, or only projection, is kept.
 // RUN: not mtp-opt %s '--exec-quantize-weights=format=int8 embedding-format=int8 keep=e' 2>&1 | FileCheck %s --check-prefix=NOTABLE
 // NOTABLE: error: expected an embedding table that can be quantized, found none

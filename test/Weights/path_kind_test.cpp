@@ -28,7 +28,9 @@ TEST(PathKind, TellsFilesByTheirFirstBytes) {
   EXPECT_EQ(kind("m", "ML\xefR"), PathKind::Module);
   EXPECT_EQ(kind("m.gguf", "MTPC...."), PathKind::Artifact);
   EXPECT_EQ(kind("m.txt", "func.func"), PathKind::File);
-  EXPECT_EQ(kind("m.gguf", ""), PathKind::File);
+  EXPECT_EQ(kind("m.gguf", ""), PathKind::DamagedGguf);
+  EXPECT_EQ(kind("m.gguf", "version https://git-lfs.github.com/spec/v1"),
+            PathKind::DamagedGguf);
   EXPECT_EQ(kindOf(folder.path("none")), PathKind::Missing);
   EXPECT_EQ(kindOf("/dev/null"), PathKind::Other);
 }
@@ -112,6 +114,19 @@ TEST(PathKind, NamesTheNextStep) {
   EXPECT_EQ(message(folder.path("none"), PathUse::Run), "");
   EXPECT_NE(message("org/name", PathUse::Import).find("nothing is downloaded"),
             std::string::npos);
+}
+
+TEST(PathKind, NamesADamagedGguf) {
+  TemporaryFolder folder;
+  std::string damaged = folder.write("damaged.gguf", "<html>");
+  for (PathUse use : {PathUse::Import, PathUse::ImportConfig, PathUse::Compile,
+                      PathUse::Run, PathUse::Start}) {
+    std::string message(checkPath(damaged, use).message());
+    EXPECT_NE(message.find("got a .gguf file that does not begin with 'GGUF'; "
+                           "download it again"),
+              std::string::npos)
+        << message;
+  }
 }
 
 TEST(PathKind, AStartTakesModelsAndArtifacts) {

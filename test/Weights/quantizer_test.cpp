@@ -1,5 +1,6 @@
 //===- quantizer_test.cpp - Weights as integers ---------------------------===//
 
+#include "compiler/Quantize/Half.h"
 #include "compiler/Weights/pack/WeightPacker.h"
 #include "test/Weights/TestFiles.h"
 
@@ -294,6 +295,65 @@ TEST_P(QuantizingTo, StacksOfGateAndUp) {
         auto [scale, q] = packed->at(s, n, i);
         ASSERT_NEAR(double(q) * scale, x, std::fabs(scale) * most);
       }
+}
+
+/// int8 in groups of 32 with f16 scales, GGUF's Q8_0.
+constexpr WeightFormat kHalfScales{WeightElements::Int8, 32, WeightScales::F16};
+
+/// Returns the f16 scale and the integer of output `n` and input `i`.
+std::pair<float, int> halfScaleAt(const Packed &packed, int64_t n, int64_t i) {
+  const uint8_t *group = packed.bytes.data() +
+                         n / 32 * panelBytes(packed.recipe) +
+                         i / 32 * (64 + 32 * 32);
+  uint16_t half;
+  std::memcpy(&half, group + n % 32 * 2, 2);
+  return {widenHalf(half),
+          group[64 + i % 32 / 4 * 128 + n % 32 * 4 + i % 4] - 128};
+}
+
+// Integers are the nearest to the rounded scale, also for scales that f16 has
+// few digits for. The report's error is that of the stored numbers.
+TEST_F(Quantizing, RoundsToF16Scales) {
+  constexpr int64_t n = 40, k = 100;
+  std::vector<float> w = addMatrix("normal", n, k), tiny, large;
+  for (float value : w) {
+    tiny.push_back(value * 2e-5f);
+    large.push_back(value * 2e5f);
+  }
+  builder.addF32("tiny", {n, k}, tiny);
+  builder.addF32("large", {n, k}, large);
+  for (const auto &[key, values] :
+       {std::pair("normal", &w), {"tiny", &tiny}, {"large", &large}}) {
+    Result<Packed> packed = pack(recipeOf(key, k, n, kHalfScales));
+    ASSERT_TRUE(packed.isOk()) << packed.status().toString();
+    double error = 0;
+    for (int64_t row = 0; row < n; ++row)
+      for (int64_t i = 0; i < k; ++i) {
+        auto [scale, q] = halfScaleAt(*packed, row, i);
+        double off = double((*values)[size_t(row * k + i)]) - q * double(scale);
+        ASSERT_LE(std::abs(q), 127);
+        ASSERT_LE(std::fabs(off),
+                  scale / 2 * (std::abs(q) < 127 ? 1.00001 : 1.2))
+            << key << " " << row << " " << i;
+        error += off * off;
+      }
+    EXPECT_NEAR(packed->error.squaredError, error, 1e-6 * error) << key;
+  }
+}
+
+TEST_F(Quantizing, RefusesValuesBeyondF16Scales) {
+  builder.addF32("most", {1, 2}, {65504.0f * 127, 1.0f});
+  builder.addF32("beyond", {1, 2}, {65504.0f * 128, 1.0f});
+  Result<Packed> most = pack(recipeOf("most", 2, 1, kHalfScales));
+  ASSERT_TRUE(most.isOk()) << most.status().toString();
+  EXPECT_EQ(halfScaleAt(*most, 0, 0), (std::pair{65504.0f, 127}));
+  Result<Packed> beyond = pack(recipeOf("beyond", 2, 1, kHalfScales));
+  ASSERT_FALSE(beyond.isOk());
+  EXPECT_NE(beyond.status().message().find(
+                "got NaN, infinity or a value beyond the format's scales in "
+                "panel 0 of 1"),
+            std::string_view::npos)
+      << beyond.status().toString();
 }
 
 // A table's row has the row's words of a panel, one after the other, for any

@@ -76,7 +76,7 @@ MODELS = {
     "wide-llama-1b": Model("llama-1b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b": Model("llama-8b", {"num_hidden_layers": 1}, ONE, compared=True),
     "wide-llama-8b-int8": Model("llama-8b", {"num_hidden_layers": 1, "vocab_size": 4096}, ONE,
-                                ("--quantize=int8",), compared=True),
+                                ("--quantize=int8,group=64",), compared=True),
     "wide-llama-1b-int4": Model("llama-1b", {"num_hidden_layers": 1, "vocab_size": 4096}, ONE,
                                 ("--quantize=int4,symmetric",), compared=True),
     "wide-mimo-7b": Model("mimo-7b", {"num_hidden_layers": 1, "vocab_size": 4096}, TWO,
@@ -99,5 +99,5 @@ TINY = {
     "prompts-tiny": Model("llama", SMALL, ("-k", "0", "--max-batch=1", "--max-context=128",
                                            "--prefill-chunk=32"), ("--library-rows=32",),
                           prompt=80),
-    "wide-tiny-int8": Model("mimo", SMALL, SHORT, ("--quantize=int8",), compared=True),
+    "wide-tiny-int8": Model("mimo", SMALL, SHORT, ("--quantize=int8,group=64",), compared=True),
 }

@@ -435,7 +435,7 @@ struct Window {
 /// have.
 Status checkQuantizer(const WeightRecipe &recipe, const Packer &packer) {
   bool isSearched = gridOf(recipe.format) && recipe.layout != WeightLayout::Raw;
-  if (recipe.format.isPlain() || packer.keepsCodes() || isSearched)
+  if (canQuantizeGroups(recipe.format) || packer.keepsCodes() || isSearched)
     return okStatus();
   return invalidArgument("weight \"" + recipe.name +
                          "\": expected tensors that the format " +
@@ -472,8 +472,13 @@ Status addResults(const WeightRecipe &recipe, int64_t first,
     if (!result.isFinite) {
       int64_t panels = panelCount(recipe);
       return invalidArgument(
-          "expected finite values to quantize, got NaN or infinity in panel " +
-          std::to_string(first % panels) + " of " + std::to_string(panels) +
+          "expected finite values to quantize, got NaN" +
+          std::string(
+              recipe.format.isPlain()
+                  ? " or infinity"
+                  : ", infinity or a value beyond the format's scales") +
+          " in panel " + std::to_string(first % panels) + " of " +
+          std::to_string(panels) +
           (recipe.count > 1 ? " of matrix " + std::to_string(first / panels)
                             : ""));
     }

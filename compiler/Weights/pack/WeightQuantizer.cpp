@@ -1,10 +1,11 @@
 //===- WeightQuantizer.cpp - Rounding weights to integers -----------------===//
 //
 // A group has one scale per output. For int8 the scale maps the largest
-// magnitude to 127. int4 has too few steps for that. It tries several scales of
-// both signs, because -8 has no positive counterpart. It takes the scale with
-// the least squared error, and rounds again with the best scale for the
-// resulting integers.
+// magnitude to 127. It may be rounded to f16 before inputs are divided by it.
+// int4 has too few steps for that. It tries several scales of both signs,
+// because -8 has no positive counterpart. It takes the scale with the least
+// squared error, and rounds again with the best scale for the resulting
+// integers.
 //
 // All loops run over the 32 outputs innermost, so they become vector code and
 // each sum has a fixed order. On x86 they are compiled twice, the second time
@@ -14,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Weights/pack/WeightQuantizer.h"
+#include "compiler/Quantize/Half.h"
 
 #include <cstring>
 
@@ -47,6 +49,9 @@ struct Group {
 /// Least magnitude of a group. A group of smaller values counts as zeros,
 /// because its scale would have no reciprocal.
 constexpr float kLeastValue = 1e-36f;
+
+/// Largest magnitude of a group with an f16 scale.
+constexpr float kMostHalfValue = 65504.0f * 127;
 
 /// Returns the nearest integer, ties to even, for |value| below 2^22.
 MTP_INLINE float roundToInteger(float value) {
@@ -227,6 +232,21 @@ MTP_INLINE bool readGroup(const float *tile, int64_t pitch, Group &group,
   return isFinite;
 }
 
+/// Rounds scales of int8 to f16 and writes them. A rounded scale is not so
+/// small that the largest magnitude exceeds 127.5 steps.
+MTP_INLINE void writeHalfScales(const Lanes &largest, Lanes &scales,
+                                uint8_t *out) {
+  uint16_t halves[kOutputs];
+  static_assert(sizeof(halves) == QuantizedPanel::kScaleBytes / 2);
+  for (int64_t o = 0; o < kOutputs; ++o) {
+    halves[o] = roundToHalf(scales.at[o]);
+    if (widenHalf(halves[o]) * 127.5f < largest.at[o])
+      ++halves[o];
+    scales.at[o] = widenHalf(halves[o]);
+  }
+  std::memcpy(out, halves, sizeof(halves));
+}
+
 } // namespace
 
 MTP_ALSO_AVX2 bool quantizeGroup(const WeightFormat &format, const float *tile,
@@ -240,9 +260,16 @@ MTP_ALSO_AVX2 bool quantizeGroup(const WeightFormat &format, const float *tile,
   for (float &value : largest.at)
     value = value < kLeastValue ? 0.0f : value;
   Lanes scales = chooseScales(format, group, largest);
-  std::memcpy(out, scales.at, sizeof(scales.at));
   static_assert(sizeof(scales.at) == QuantizedPanel::kScaleBytes);
-  writeIntegers(format, group, scales, out + sizeof(scales.at), error);
+  if (format.scales == WeightScales::F16) {
+    if (*std::max_element(largest.at, largest.at + kOutputs) > kMostHalfValue)
+      return false;
+    writeHalfScales(largest, scales, out);
+  } else {
+    std::memcpy(out, scales.at, sizeof(scales.at));
+  }
+  writeIntegers(format, group, scales,
+                out + format.panel(inputs).headerBytes(inputs), error);
   return true;
 }
 

@@ -29,10 +29,18 @@ struct QuantizationError {
   }
 };
 
+/// Returns whether quantizeGroup() has a format: plain formats, and int8 with
+/// f16 scales.
+constexpr bool canQuantizeGroups(const WeightFormat &format) {
+  return format.isPlain() ||
+         (format.elements == WeightElements::Int8 &&
+          format.scales == WeightScales::F16 && !format.hasOffset);
+}
+
 /// Quantises one group of a panel: `inputs` columns of 32 rows, with element
 /// (row, i) at tile[row * pitch + i]. Writes a group of QuantizedPanel and adds
-/// to `error`. Returns false, with unspecified output, if a value is a NaN or
-/// infinite.
+/// to `error`. Returns false, with unspecified output, if a value is a NaN,
+/// infinite, or too large for an f16 scale. Precondition: canQuantizeGroups().
 bool quantizeGroup(const WeightFormat &format, const float *tile, int64_t pitch,
                    int64_t inputs, uint8_t *out, QuantizationError &error);
 
