@@ -57,7 +57,13 @@ static mtp::Result<std::string> findRunner(const std::string &folder) {
                        "package of the runtime has it");
 }
 
-Calibrator::Folder::~Folder() { (void)llvm::sys::fs::remove_directories(path); }
+Calibrator::Folder::~Folder() {
+  // The folder has an artifact of the size of the model.
+  if (std::error_code error =
+          llvm::sys::fs::remove_directories(path, /*IgnoreErrors=*/false))
+    llvm::errs() << "mtpc: warning: cannot remove '" << path
+                 << "': " << error.message() << '\n';
+}
 
 /// Compiles the model and runs the text.
 mtp::Status Calibrator::run(const Calibration &calibration) {
