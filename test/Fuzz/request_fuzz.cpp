@@ -1,8 +1,8 @@
 //===- request_fuzz.cpp - Untrusted bodies of requests --------------------===//
 
 #include "runtime/utf8/Utf8.h"
-#include "tools/mtp-serve/api/GenerationRequest.h"
 #include "tools/mtp-serve/api/Prompts.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 #include "tools/mtp-serve/api/TextRequest.h"
 
 #include <cstdlib>

@@ -51,12 +51,36 @@ TEST(Bodies, AreNotReadWhereTheHeaderIsWrong) {
   EXPECT_TRUE(contains(answerTo(running, "PUT /v1/completions HTTP/1.1\r\n"
                                          "Content-Length: 1000\r\n\r\n"),
                        "HTTP/1.1 405 "));
-  EXPECT_TRUE(contains(answerTo(running, "POST /v1/completions HTTP/1.1\r\n"
-                                         "Content-Length: 1000\r\n\r\n"),
-                       "HTTP/1.1 415 "));
+  // A browser adds these fields to a page's request.
+  for (const char *field :
+       {"Origin: null", "Origin: http://a", "Sec-Fetch-Site: cross-site",
+        "Referer: http://a/", "Cookie: a=b"})
+    EXPECT_TRUE(contains(
+        answerTo(running, std::string("POST /v1/completions HTTP/1.1\r\n"
+                                      "Content-Type: text/plain\r\n") +
+                              field + "\r\nContent-Length: 1000\r\n\r\n"),
+        "HTTP/1.1 415 "))
+        << field;
   EXPECT_TRUE(contains(answerTo(running, "GET / HTTP/1.1\r\n"
                                          "Content-Length: 100000\r\n\r\n"),
                        "HTTP/1.1 413 "));
+}
+
+TEST(Bodies, NameFieldsThatAreIgnored) {
+  Running running(open());
+  std::string body = R"({"prompt": [1], "odd one": 1, "seen": 2})";
+  for (const char *stream : {"", "true"}) {
+    std::string given = body;
+    if (*stream)
+      given.insert(1, "\"stream\": true, ");
+    std::string answer = answerTo(
+        running, "POST /v1/completions/ HTTP/1.1\r\nHost: x\r\n"
+                 "Connection: close\r\nContent-Length: " +
+                     std::to_string(given.size()) + "\r\n\r\n" + given);
+    EXPECT_TRUE(contains(answer, "HTTP/1.1 200 ")) << answer;
+    EXPECT_TRUE(contains(answer, "X-Ignored-Fields: odd?one, seen\r\n"))
+        << answer;
+  }
 }
 
 TEST(Bodies, OfErrorsAreText) {

@@ -1,6 +1,7 @@
 //===- generation_test.cpp - Answers from events of sequences -------------===//
 
 #include "test/Runtime/support/ByteTokenizer.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 #include "tools/mtp-serve/engine/Generation.h"
 
 #include <gtest/gtest.h>

@@ -3,11 +3,14 @@
 #include "mtp/session.h"
 #include "runtime/core/StrCat.h"
 #include "test/Runtime/support/ByteTokenizer.h"
-#include "tools/mtp-serve/api/GenerationRequest.h"
+#include "tools/mtp-serve/api/FieldReaders.h"
+#include "tools/mtp-serve/api/KnownFields.h"
 #include "tools/mtp-serve/api/Prompts.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -27,16 +30,23 @@ ModelFacts facts() {
   return facts;
 }
 
-GenerationRequest parsed(std::string_view body) {
+ModelFacts strictFacts() {
+  ModelFacts strict = facts();
+  strict.isStrict = true;
+  return strict;
+}
+
+GenerationRequest parsed(std::string_view body,
+                         const ModelFacts &model = facts()) {
   GenerationRequest request;
-  MaybeError error = parseCompletion(body, facts(), request);
+  MaybeError error = parseCompletion(body, model, request);
   EXPECT_FALSE(error) << body << ": " << error->message;
   return request;
 }
 
-ApiError refused(std::string_view body) {
+ApiError refused(std::string_view body, const ModelFacts &model = facts()) {
   GenerationRequest request;
-  MaybeError error = parseCompletion(body, facts(), request);
+  MaybeError error = parseCompletion(body, model, request);
   EXPECT_TRUE(error) << body;
   return error.value_or(ApiError{0});
 }
@@ -57,12 +67,12 @@ TEST(Request, TheNewerOfTwoLengthsCounts) {
   EXPECT_EQ(parsed(with(R"("max_tokens": 5)")).maxTokens, 5u);
   // Both are checked, and an error names the one that counts.
   EXPECT_EQ(
-      refused(with(R"("max_completion_tokens": 7, "max_tokens": 0)")).param,
+      refused(with(R"("max_completion_tokens": 7, "max_tokens": -2)")).param,
       "max_tokens");
   for (const char *field : {"max_tokens", "max_completion_tokens"}) {
     std::vector<PreparedPrompt> prompts;
     MaybeError error = preparePrompts(
-        parsed(with(strCat("\"", field, "\": 95"))), facts(), prompts);
+        parsed(with(strCat("\"", field, "\": 95"))), strictFacts(), prompts);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->param, field);
     EXPECT_NE(error->message.find(field), std::string::npos);
@@ -181,7 +191,7 @@ TEST(Request, TakesWholeNumbersAsTheyAreWritten) {
 
 TEST(Request, NamesTheFieldThatIsWrong) {
   for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
-           {R"("max_tokens": 0)", "max_tokens"},
+           {R"("max_tokens": -2)", "max_tokens"},
            {R"("max_tokens": 2147483648)", "max_tokens"},
            {R"("max_tokens": 8.00000001)", "max_tokens"},
            {R"("max_tokens": 1.5)", "max_tokens"},
@@ -205,7 +215,6 @@ TEST(Request, NamesTheFieldThatIsWrong) {
             "stream_options"},
            {R"("stream_options": {"continuous_usage_stats": 1})",
             "stream_options.continuous_usage_stats"},
-           {R"("stream_options": {"other": 1})", "stream_options.other"},
            {R"("echo": "yes")", "echo"},
            {R"("min_tokens": -1)", "min_tokens"},
            {R"("priority": 2147483648)", "priority"},
@@ -214,15 +223,51 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("timeout": 0)", "timeout"},
            {R"("timeout": "soon")", "timeout"},
            {R"("n": 1, "n": 2)", "n"},
-           {R"("nonsense": 1)", "nonsense"}}) {
+           {R"("mirostat": 1, "mirostat": 0)", "mirostat"}}) {
     ApiError error = refused(with(field));
     EXPECT_EQ(error.param, name) << field << ": " << error.message;
     EXPECT_EQ(error.status, 400u);
   }
   EXPECT_EQ(refused("{}").param, "prompt");
-  ApiError error = refused(R"({"prompt": [1], "model": "none"})");
+}
+
+// Clients send fields of other servers, names of other models and limits that
+// suit other models.
+TEST(Request, TakesWhatIsMeantForOtherServers) {
+  GenerationRequest r =
+      parsed(with(R"("nonsense": {"a": 1}, "stream": true, "stream_options":
+          {"other": 1}, "model": "gpt", "max_tokens": 32000)"));
+  EXPECT_EQ(r.ignored,
+            (std::vector<std::string>{"nonsense", "stream_options.other"}));
+  PreparedPrompt prompt{{1, 2}, ""};
+  EXPECT_EQ(sequenceOf(r, facts(), prompt, 0, 0).maxTokens, 94u);
+  for (const char *name :
+       {"max_tokens", "max_completion_tokens", "n_predict", "num_predict"}) {
+    r = parsed(with(strCat("\"", name, "\": -1")));
+    EXPECT_EQ(sequenceOf(r, facts(), prompt, 0, 0).maxTokens, 94u) << name;
+  }
+  // The model computes a token, which the answer omits.
+  r = parsed(with(R"("max_tokens": 0)"));
+  EXPECT_EQ(r.maxTokens, 0u);
+  EXPECT_EQ(sequenceOf(r, facts(), prompt, 0, 0).maxTokens, 1u);
+}
+
+TEST(Request, IsStrictIfTheServerIs) {
+  for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
+           {R"("nonsense": null)", "nonsense"},
+           {R"("stream": true, "stream_options": {"other": 1})",
+            "stream_options.other"},
+           {R"("max_tokens": 0)", "max_tokens"},
+           {R"("max_tokens": -1)", "max_tokens"}}) {
+    ApiError error = refused(with(field), strictFacts());
+    EXPECT_EQ(error.param, name) << field << ": " << error.message;
+    EXPECT_EQ(error.status, 400u);
+  }
+  ApiError error = refused(with(R"("model": "none")"), strictFacts());
   EXPECT_EQ(error.status, 404u);
   EXPECT_EQ(error.code, "model_not_found");
+  parsed(with(R"("mirostat": 0, "keep_alive": "5m", "model": "tiny")"),
+         strictFacts());
 }
 
 TEST(Request, NamesThePromptThatIsWrong) {
@@ -254,6 +299,57 @@ TEST(Request, RefusesWhatItCannotDoUnlessItChangesNothing) {
     "frequency_penalty": 0, "presence_penalty": 0.0, "repetition_penalty": 1.0,
     "response_format": {"type": "text"}, "best_of": 1, "suffix": "",
     "use_beam_search": false)"));
+}
+
+namespace {
+
+/// Returns a value that the table calls neutral, as JSON.
+std::string neutralJson(std::string_view word) {
+  if (word.starts_with("type="))
+    return strCat("{\"type\": \"", word.substr(5), "\"}");
+  if (word.starts_with("["))
+    return strCat("[\"", word.substr(1, word.size() - 2), "\"]");
+  if (word.starts_with("<="))
+    return strCat(word.substr(2), ".0");
+  if (word == "*")
+    return "[3, {}]";
+  bool isWord = word[0] >= 'a' && word[0] <= 'z';
+  return isWord && word != "true" && word != "false" ? strCat("\"", word, "\"")
+                                                     : std::string(word);
+}
+
+} // namespace
+
+TEST(KnownFields, AreTakenAtTheirNeutralValuesOnly) {
+  std::set<std::string_view> names;
+  for (const KnownField &field : knownFields()) {
+    EXPECT_TRUE(names.insert(field.name).second) << field.name << " twice";
+    std::string_view rest = field.neutral;
+    while (!rest.empty()) {
+      std::string_view word = rest.substr(0, rest.find(' '));
+      EXPECT_TRUE(
+          parsed(with(strCat("\"", field.name, "\": ", neutralJson(word))))
+              .ignored.empty());
+      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    }
+    EXPECT_TRUE(
+        parsed(with(strCat("\"", field.name, "\": null"))).ignored.empty());
+    if (field.neutral == "*")
+      continue;
+    for (const char *other : {"0.5", "\"x\"", "[7]", "{\"a\": 1}"}) {
+      ApiError error = refused(with(strCat("\"", field.name, "\": ", other)));
+      EXPECT_EQ(error.param, field.name);
+      EXPECT_EQ(error.status, 400u);
+    }
+  }
+}
+
+// A field with a reader would never be looked up in the table.
+TEST(KnownFields, HaveNoReader) {
+  for (std::span<const Field> fields :
+       {samplingFields(), promptFields(), conversationFields()})
+    for (const Field &field : fields)
+      EXPECT_FALSE(isKnownField(field.name)) << field.name;
 }
 
 namespace {
@@ -392,7 +488,7 @@ TEST(Prompts, FitIntoTheContext) {
   auto prepare = [](std::string_view body) {
     GenerationRequest request = parsed(body);
     std::vector<PreparedPrompt> prompts;
-    MaybeError error = preparePrompts(request, facts(), prompts);
+    MaybeError error = preparePrompts(request, strictFacts(), prompts);
     if (!error)
       EXPECT_EQ(prompts.size(), request.prompts.size());
     return error.value_or(ApiError{0});
@@ -416,7 +512,8 @@ TEST(Prompts, FitIntoTheContext) {
 TEST(Prompts, SayHowLongTheContextIs) {
   auto refusalOf = [](std::string_view body) {
     std::vector<PreparedPrompt> prompts;
-    return preparePrompts(parsed(body), facts(), prompts).value_or(ApiError{0});
+    return preparePrompts(parsed(body), strictFacts(), prompts)
+        .value_or(ApiError{0});
   };
   std::string ids = "1";
   for (int i = 1; i < 100; ++i)

@@ -37,6 +37,9 @@ public:
     request.contentType = std::move(type);
     request.authorization = std::move(authorization);
     request.id = "id";
+    return send(std::move(request));
+  }
+  RouteAnswer send(HttpRequest request) {
     if (auto refusal = routes.answerHeader(request))
       return {std::move(*refusal), nullptr, nullptr};
     RouteAnswer answer = routes.answer(request);
@@ -117,8 +120,8 @@ TEST(Routes, KnowsPathsAndMethods) {
   ASSERT_EQ(wrong.reply.headers.size(), 1u);
   EXPECT_EQ(wrong.reply.headers[0].second, "POST");
   EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
-  EXPECT_EQ(rig.ask("POST", "/v1/completions", "{}", "text/plain").reply.status,
-            415u);
+  for (const char *path : {"/health/", "/v1/models/", "/v1/models/alias/"})
+    EXPECT_EQ(rig.ask("GET", path).reply.status, 200u) << path;
   EXPECT_EQ(rig.ask("POST", "/v1/completions", "{}",
                     "Application/JSON; charset=utf-8")
                 .reply.status,
@@ -130,6 +133,49 @@ TEST(Routes, KnowsPathsAndMethods) {
   // The fake model has no tokenizer.
   EXPECT_EQ(rig.ask("POST", "/tokenize", R"({"prompt": "a"})").reply.status,
             400u);
+}
+
+// curl sends a form's type, other clients none. Of a page only JSON is taken,
+// since a page needs a preflight request for it.
+TEST(Routes, TakesOtherContentTypesUnlessAPageSendsThem) {
+  Rig rig;
+  for (bool isFromPage : {false, true})
+    for (const char *type :
+         {"", "text/plain", "application/x-www-form-urlencoded",
+          "multipart/form-data; boundary=x", "application/jsonx"}) {
+      HttpRequest request;
+      request.method = "POST";
+      request.path = "/v1/completions";
+      request.body = "{}";
+      request.contentType = type;
+      request.isFromPage = isFromPage;
+      EXPECT_EQ(rig.send(std::move(request)).reply.status,
+                isFromPage ? 415u : 400u);
+    }
+}
+
+TEST(Routes, NamesIgnoredFields) {
+  Rig rig;
+  RouteAnswer answer = rig.ask("POST", "/v1/completions",
+                               R"({"prompt": [1], "a": 1, "b\r\nc": 2})");
+  ASSERT_TRUE(answer.generation) << answer.reply.body;
+  EXPECT_EQ(listOf(answer.reply.ignored), "a, b??c");
+  while (!answer.generation->hasEnded())
+    rig.pump();
+  answer = rig.ask("POST", "/v1/completions", R"({"prompt": [1], "logprobs": 1,
+                                                  "a": 1})");
+  EXPECT_EQ(answer.reply.status, 400u);
+  rig.facts.isStrict = true;
+  answer = rig.ask("POST", "/v1/completions", R"({"prompt": [1], "a": 1})");
+  EXPECT_EQ(answer.reply.status, 400u);
+}
+
+TEST(Routes, AnswersNoTokensIfNoneAreAskedFor) {
+  Rig rig;
+  std::string json = rig.complete(R"({"prompt": [1, 2], "max_tokens": 0})");
+  EXPECT_NE(json.find("\"token_ids\": []"), json.npos) << json;
+  EXPECT_NE(json.find("\"finish_reason\": \"length\""), json.npos) << json;
+  EXPECT_NE(json.find("\"completion_tokens\": 0"), json.npos) << json;
 }
 
 TEST(Routes, AsksForAKey) {
@@ -150,6 +196,22 @@ TEST(Routes, AsksForAKey) {
   EXPECT_EQ(status("/v1/models", "Bearer second"), 200u);
   EXPECT_EQ(status("/health", ""), 200u);
   EXPECT_EQ(rig.ask("OPTIONS", "/v1/completions").reply.status, 204u);
+  EXPECT_NE(rig.ask("GET", "/v1/models").reply.body.find("invalid_api_key"),
+            std::string::npos);
+  // Anthropic's field.
+  auto statusOfKey = [&](const char *key, const char *authorization) {
+    HttpRequest request;
+    request.method = "GET";
+    request.path = "/v1/models";
+    request.apiKey = key;
+    request.authorization = authorization;
+    return rig.send(std::move(request)).reply.status;
+  };
+  EXPECT_EQ(statusOfKey("second", ""), 200u);
+  EXPECT_EQ(statusOfKey("second", "Bearer other"), 200u);
+  EXPECT_EQ(statusOfKey("secon", ""), 401u);
+  EXPECT_EQ(statusOfKey("", ""), 401u);
+  EXPECT_EQ(statusOfKey("Bearer first", ""), 401u);
 }
 
 TEST(Routes, HaveAPageThatNeedsNoKey) {
@@ -505,6 +567,14 @@ TEST(ReplyHeader, NamesOriginsThatMay) {
   EXPECT_EQ(originHeaders({"*"}, "http://b", "").front().second, "*");
   EXPECT_NE(originHeaders({"*"}, "http://b", "a\r\nb: c").back().first,
             "Access-Control-Allow-Headers");
+}
+
+TEST(ReplyHeader, ListsFewShortNames) {
+  EXPECT_EQ(listOf({}), "");
+  EXPECT_EQ(listOf({"a_b", "c.d-e", std::string(100, 'x')}),
+            "a_b, c.d-e, " + std::string(64, 'x'));
+  EXPECT_EQ(listOf({"a: b, c\n\xC3"}), "a??b??c??");
+  EXPECT_EQ(listOf(std::vector<std::string>(100, "a")).size(), 32u * 3 - 2);
 }
 
 TEST(Target, NamesAPath) {

@@ -33,6 +33,7 @@ struct ServeFlags {
   std::string keyFile;
   std::string chatFile;
   bool retriesOnCpu = false;
+  bool isStrict = false;
   std::optional<ReasoningFormat> reasoning;
   LoadOptions load;
   SessionOptions session;
@@ -74,6 +75,9 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
            "Allow requests from pages of this origin, e.g. "
            "http://localhost:3000; *: all origins");
+  addFlag(app, "--strict", o.isStrict,
+          "Refuse requests with unknown fields, for another model, or for more "
+          "tokens than fit into the context");
   addFlag(app, "--retry-on-cpu", o.retriesOnCpu,
           "After a GPU has failed, run requests that have no output yet again "
           "on the CPU before the process ends; the artifact must have a plan "
@@ -204,6 +208,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   if (chat)
     facts.reasoning =
         o.reasoning.value_or(detectReasoningFormat(chat->source()));
+  facts.isStrict = o.isStrict;
   facts.created = uint64_t(std::time(nullptr));
   return facts;
 }

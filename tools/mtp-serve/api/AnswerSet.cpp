@@ -19,9 +19,10 @@ void AnswerSet::restart() {
   bool keepsIds = r.returnsIds || !facts.tokenizer;
   for (const PreparedPrompt &prompt : sources)
     for (uint32_t i = 0; i < r.n; ++i) {
-      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens,
-                               keepsIds,        r.returnsRounds,
-                               r.stops,         r.minTokens};
+      ChoiceOptions options = {facts.tokenizer, r.skipSpecialTokens, keepsIds,
+                               r.returnsRounds, r.stops};
+      options.minTokens = r.minTokens;
+      options.isSilent = r.maxTokens == 0u;
       if (r.isChat) {
         options.reasoning = facts.reasoning;
         options.prompt = prompt.text;

@@ -11,7 +11,7 @@ Choice::Choice(ChoiceOptions options)
     : stops(options.stops), thoughtStops(std::move(options.stops)),
       tokenizer(options.tokenizer), skipsSpecial(options.skipsSpecial),
       keepsIds(options.keepsIds), keepsRounds(options.keepsRounds),
-      minTokens(options.minTokens) {
+      isSilent(options.isSilent), minTokens(options.minTokens) {
   DecodeOptions decode;
   decode.skipSpecial = options.skipsSpecial;
   // The output continues a text that the prompt has begun.
@@ -72,6 +72,8 @@ Status Choice::takeSpecial(int32_t token, bool isSearched) {
 }
 
 Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
+  if (isSilent)
+    return okStatus();
   size_t before = count;
   for (int32_t token : tokens) {
     if (isComplete())
@@ -102,7 +104,11 @@ void Choice::end(FinishReason reason, Statistics statistics) {
     setStatistics(std::move(statistics));
   if (isComplete())
     return;
-  if (!decoder) {
+  // A silent answer has reached its limit of no tokens, whatever the model
+  // would have said.
+  if (isSilent && reason == FinishReason::Stop)
+    reason = FinishReason::Length;
+  if (!decoder || isSilent) {
     finish = reason;
     return;
   }

@@ -23,6 +23,8 @@ struct ChoiceOptions {
   bool keepsIds = false;
   bool keepsRounds = false;
   std::vector<std::string> stops;
+  /// Whether all tokens are left out.
+  bool isSilent = false;
   /// The number of first tokens whose text is not searched for stop strings.
   uint32_t minTokens = 0;
   /// How an answer in a conversation marks reasoning. `prompt` is the text of
@@ -108,7 +110,7 @@ private:
   StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
-  bool skipsSpecial, keepsIds, keepsRounds;
+  bool skipsSpecial, keepsIds, keepsRounds, isSilent;
   uint32_t minTokens;
   PendingAnswer news;
   size_t count = 0;

@@ -1,4 +1,4 @@
-//===- GenerationRequest.h - Parse request bodies ---------------*- C++ -*-===//
+//===- GenerationRequest.h - A request to generate --------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H
 #define MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H
@@ -28,6 +28,8 @@ struct GenerationRequest {
   /// The largest number of sequences for one body.
   static constexpr uint32_t kMaxChoices = 256;
   static constexpr size_t kMaxStops = 16, kMaxStopBytes = 1024;
+  /// The value of `maxTokens` for the rest of the context.
+  static constexpr uint32_t kRestOfContext = UINT32_MAX;
 
   /// The name of the model in the request; empty: not given.
   std::string model;
@@ -42,6 +44,8 @@ struct GenerationRequest {
   SamplingParams sampling;
   /// False: each answer gets another seed.
   bool hasSeed = false;
+  /// The limit on tokens, which may exceed the context unless the server is
+  /// strict. Zero: the prompt is read, and nothing is output.
   std::optional<uint32_t> maxTokens;
   /// The field that gave the limit on tokens: 'max_completion_tokens' if both
   /// are given.
@@ -74,16 +78,9 @@ struct GenerationRequest {
   /// far.
   bool includesUsage = false;
   bool hasUsageInAll = false;
+  /// Fields of the body that are not known.
+  std::vector<std::string> ignored;
 };
-
-/// Reads untrusted JSON. An unsupported field is an error that names it, unless
-/// its value changes nothing.
-MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
-                           GenerationRequest &request);
-/// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
-/// model has no template.
-MaybeError parseChat(std::string_view body, const ModelFacts &facts,
-                     GenerationRequest &request);
 
 } // namespace mtp::serve
 

@@ -18,6 +18,11 @@ struct HttpRequest {
   std::string path;
   std::string contentType;
   std::string authorization;
+  /// The field X-Api-Key.
+  std::string apiKey;
+  /// Whether a page in a browser may have sent the request: it has a field that
+  /// browsers add.
+  bool isFromPage = false;
   /// The number of the request's key, from 1 on; zero: no key is needed.
   uint64_t client = 0;
   /// The request's name in answers and logs.
@@ -32,6 +37,8 @@ struct HttpReply {
   std::string type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  /// The unknown fields of the request, for the header and the log.
+  std::vector<std::string> ignored;
 };
 
 } // namespace mtp::serve

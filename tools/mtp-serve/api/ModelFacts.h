@@ -30,6 +30,9 @@ struct ModelFacts {
   const ChatTemplate *chat = nullptr;
   /// How answers in conversations mark reasoning.
   ReasoningFormat reasoning = ReasoningFormat::None;
+  /// Whether unknown fields, other models and limits beyond the context are
+  /// errors.
+  bool isStrict = false;
   /// Start of the server, in seconds since 1970.
   uint64_t created = 0;
 };

@@ -39,8 +39,8 @@ static ApiError tooLong(std::string field, const ModelFacts &facts,
 static uint32_t mostTokens(const GenerationRequest &request,
                            const ModelFacts &facts, size_t promptTokens) {
   uint32_t left = facts.maxContext - uint32_t(promptTokens);
-  return request.maxTokens.value_or(
-      request.isChat ? left : std::min(kCompletionTokens, left));
+  return std::min(left, request.maxTokens.value_or(
+                            request.isChat ? left : kCompletionTokens));
 }
 
 static MaybeError checkLength(const GenerationRequest &request,
@@ -53,7 +53,8 @@ static MaybeError checkLength(const GenerationRequest &request,
                    strCat("your '", field, "' resulted in ", tokens,
                           " tokens, and at least one is to be generated. "
                           "Please reduce its length."));
-  if (request.maxTokens.value_or(1) > facts.maxContext - tokens)
+  if (facts.isStrict &&
+      request.maxTokens.value_or(1) > facts.maxContext - tokens)
     return tooLong(request.maxTokensField, facts, tokens,
                    strCat("you requested ", tokens + *request.maxTokens,
                           " tokens (", tokens, " in the '", field, "', ",
@@ -195,7 +196,10 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.sampling = request.sampling;
   sequence.sampling.seed =
       (request.hasSeed ? request.sampling.seed : seed) + number;
-  sequence.maxTokens = mostTokens(request, facts, prompt.ids.size());
+  // A prompt is read by generating one token, which the answer leaves out if
+  // none was asked for.
+  sequence.maxTokens =
+      std::max(1u, mostTokens(request, facts, prompt.ids.size()));
   sequence.minTokens = request.minTokens;
   sequence.priority = request.priority;
   sequence.group = request.client;

@@ -16,9 +16,14 @@ static ApiError noTokenizer() {
   return error;
 }
 
-static ApiError unknownField(std::string_view field) {
-  return wrongField(std::string(field), strCat("expected no '", field,
-                                               "', which is not known here"));
+/// Adds an unknown field to the reply, or refuses it if the server is strict.
+static MaybeError ignore(std::string_view field, const ModelFacts &facts,
+                         HttpReply &reply) {
+  if (facts.isStrict)
+    return wrongField(std::string(field), strCat("expected no '", field,
+                                                 "', which is not known here"));
+  reply.ignored.emplace_back(field);
+  return std::nullopt;
 }
 
 namespace {
@@ -33,7 +38,8 @@ struct TokenizeBody {
 } // namespace
 
 static MaybeError readTokenize(const simdjson::dom::object &object,
-                               TokenizeBody &body) {
+                               const ModelFacts &facts, TokenizeBody &body,
+                               HttpReply &reply) {
   for (auto [key, value] : object) {
     MaybeError error;
     if (key == "prompt" || key == "content") {
@@ -48,7 +54,7 @@ static MaybeError readTokenize(const simdjson::dom::object &object,
     } else if (key == "return_token_strs") {
       error = readFlag(key, value, body.hasStrings);
     } else if (key != "model") {
-      error = unknownField(key);
+      error = ignore(key, facts, reply);
     }
     if (error)
       return error;
@@ -107,14 +113,14 @@ static Status writeTokens(JsonWriter &writer, const Tokenizer &tokenizer,
 
 MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
                                  const std::atomic<bool> &cancelled,
-                                 std::string &answer) {
+                                 HttpReply &reply) {
   if (!facts.tokenizer)
     return noTokenizer();
   JsonBody json;
   TokenizeBody body;
   if (MaybeError error = json.parse(text))
     return error;
-  if (MaybeError error = readTokenize(json.object(), body))
+  if (MaybeError error = readTokenize(json.object(), facts, body, reply))
     return error;
   body.options.cancelled = &cancelled;
   Result<std::vector<int32_t>> ids =
@@ -129,14 +135,14 @@ MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
       !status.isOk())
     return ownErrorOf(status);
   writer.endObject();
-  answer = writer.text();
+  reply.body = writer.text();
   return std::nullopt;
 }
 
 MaybeError serve::answerDetokenize(std::string_view text,
                                    const ModelFacts &facts,
                                    const std::atomic<bool> &,
-                                   std::string &answer) {
+                                   HttpReply &reply) {
   if (!facts.tokenizer)
     return noTokenizer();
   JsonBody json;
@@ -148,8 +154,13 @@ MaybeError serve::answerDetokenize(std::string_view text,
   for (auto [key, value] : json.object()) {
     if (key == "model")
       continue;
-    if (key != "tokens" || hasIds)
-      return unknownField(key);
+    if (key != "tokens") {
+      if (MaybeError error = ignore(key, facts, reply))
+        return error;
+      continue;
+    }
+    if (hasIds)
+      return wrongField("tokens", "expected one 'tokens', got another");
     if (MaybeError error = readIds(key, value, most, ids))
       return error;
     hasIds = true;
@@ -166,6 +177,6 @@ MaybeError serve::answerDetokenize(std::string_view text,
   writer.field("prompt", *decoded);
   writer.field("content", *decoded);
   writer.endObject();
-  answer = writer.text();
+  reply.body = writer.text();
   return std::nullopt;
 }

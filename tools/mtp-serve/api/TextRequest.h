@@ -4,10 +4,10 @@
 #define MTP_TOOLS_MTP_SERVE_API_TEXTREQUEST_H
 
 #include "tools/mtp-serve/api/ApiError.h"
+#include "tools/mtp-serve/api/Http.h"
 #include "tools/mtp-serve/api/ModelFacts.h"
 
 #include <atomic>
-#include <string>
 #include <string_view>
 
 namespace mtp::serve {
@@ -16,13 +16,12 @@ namespace mtp::serve {
 /// text} as in llama.cpp. Ends early if another thread sets `cancelled`; so
 /// does answerDetokenize().
 MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
-                          const std::atomic<bool> &cancelled,
-                          std::string &answer);
+                          const std::atomic<bool> &cancelled, HttpReply &reply);
 
 /// Answers a body of /detokenize: {"tokens": [id, ...]}.
 MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
                             const std::atomic<bool> &cancelled,
-                            std::string &answer);
+                            HttpReply &reply);
 
 } // namespace mtp::serve
 

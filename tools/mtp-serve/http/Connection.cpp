@@ -240,6 +240,7 @@ awaitable<void> Connection::answer(Exchange &exchange) {
   // The body has been parsed and is not needed any more.
   exchange.request.body = {};
   exchange.request.share.release();
+  exchange.ignored = listOf(answer.reply.ignored);
   if (answer.generation) {
     co_await generate(exchange, answer.generation);
   } else if (answer.text) {
@@ -275,6 +276,11 @@ Connection::Exchange Connection::exchangeOf(const Parser &parser) {
   plain.path = pathOf(target);
   plain.contentType = field(http::field::content_type);
   plain.authorization = field(http::field::authorization);
+  plain.apiKey = std::string(header["X-Api-Key"]);
+  // Browsers add these to a page's requests. Origin is with each POST; old
+  // browsers add at least a Referer.
+  for (const char *mark : {"Origin", "Sec-Fetch-Site", "Referer", "Cookie"})
+    plain.isFromPage |= header.count(mark) > 0;
   plain.id = std::string(header["X-Request-Id"]);
   if (!isRequestId(plain.id))
     plain.id = dispatcher.makeId();
@@ -288,14 +294,16 @@ Connection::Exchange Connection::exchangeOf(const Parser &parser) {
 }
 
 /// Sets the status line and fields, except the fields for the body's length.
-template <typename Response>
+template <typename Response, typename Exchange>
 static void setHeader(Response &response, const ServerOptions &options,
-                      const std::string &origin, const std::string &asked,
-                      const std::string &id) {
+                      const Exchange &exchange) {
   response.set(http::field::server, "mtp-serve/" + options.version);
   response.set(http::field::cache_control, "no-store");
-  response.set("X-Request-Id", id);
-  for (auto &[name, value] : originHeaders(options.origins, origin, asked))
+  response.set("X-Request-Id", exchange.request.id);
+  if (!exchange.ignored.empty())
+    response.set("X-Ignored-Fields", exchange.ignored);
+  for (auto &[name, value] :
+       originHeaders(options.origins, exchange.origin, exchange.askedHeaders))
     response.set(name, value);
 }
 
@@ -303,8 +311,7 @@ awaitable<void> Connection::reply(Exchange &exchange, const HttpReply &reply) {
   exchange.status = reply.status;
   http::response<http::string_body> response(http::status(reply.status),
                                              exchange.version);
-  setHeader(response, options, exchange.origin, exchange.askedHeaders,
-            exchange.request.id);
+  setHeader(response, options, exchange);
   if (!reply.type.empty())
     response.set(http::field::content_type, reply.type);
   for (auto &[name, value] : reply.headers)
@@ -364,6 +371,7 @@ awaitable<void> Connection::replyLater(Exchange &exchange, TextJob &job) {
       co_await waitForNews();
     if (job.error)
       job.reply = Routes::replyOf(*job.error);
+    exchange.ignored = listOf(job.reply->ignored);
     co_await reply(exchange, *job.reply);
   } catch (const std::exception &) {
     exchange.keepsAlive = false;
@@ -439,8 +447,7 @@ awaitable<void> Connection::stream(Exchange &exchange, Generation &generation) {
   exchange.status = 200;
   exchange.keepsAlive &= hasChunks && !retires;
   http::response<http::empty_body> response(http::status::ok, exchange.version);
-  setHeader(response, options, exchange.origin, exchange.askedHeaders,
-            exchange.request.id);
+  setHeader(response, options, exchange);
   response.set(http::field::content_type, std::string(kEventStream));
   response.chunked(hasChunks);
   response.keep_alive(exchange.keepsAlive);
@@ -499,14 +506,16 @@ void Connection::log(const Exchange &exchange,
                      const Generation *generation) const {
   if (!options.logsRequests)
     return;
-  std::string tokens;
+  std::string notes;
   if (generation)
-    tokens = " prompt=" + std::to_string(generation->promptTokens()) +
-             " output=" + std::to_string(generation->outputTokens()) +
-             (generation->isFinished() ? "" : " unfinished");
+    notes = " prompt=" + std::to_string(generation->promptTokens()) +
+            " output=" + std::to_string(generation->outputTokens()) +
+            (generation->isFinished() ? "" : " unfinished");
+  if (!exchange.ignored.empty())
+    notes += " ignored=" + exchange.ignored;
   std::chrono::duration<double, std::milli> took =
       Clock::now() - exchange.began;
   std::fprintf(stderr, "%s %s \"%s\" %u%s %.1f ms\n", peer.c_str(),
                exchange.request.id.c_str(), exchange.line.c_str(),
-               exchange.status, tokens.c_str(), took.count());
+               exchange.status, notes.c_str(), took.count());
 }

@@ -43,6 +43,8 @@ private:
     std::string origin;
     std::string askedHeaders;
     std::string line;
+    /// The unknown fields of the body.
+    std::string ignored;
     unsigned version = 11;
     bool isHead = false;
     bool keepsAlive = false;

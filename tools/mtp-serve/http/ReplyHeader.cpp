@@ -25,6 +25,18 @@ std::string serve::printable(std::string_view text) {
   return out;
 }
 
+std::string serve::listOf(const std::vector<std::string> &names) {
+  constexpr size_t kMostNames = 32, kMostBytes = 64;
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    std::string name = names[i].substr(0, kMostBytes);
+    std::ranges::replace_if(
+        name, [](char c) { return !isWordCharacter(c) && c != '.'; }, '?');
+    list += (i > 0 ? ", " : "") + name;
+  }
+  return list;
+}
+
 std::vector<std::pair<std::string, std::string>>
 serve::originHeaders(const std::vector<std::string> &allowed,
                      const std::string &origin, std::string_view asked) {
@@ -37,7 +49,8 @@ serve::originHeaders(const std::vector<std::string> &allowed,
   std::vector<std::pair<std::string, std::string>> fields = {
       {"Access-Control-Allow-Origin", isAny ? "*" : origin},
       {"Access-Control-Allow-Methods", "GET, POST, OPTIONS"},
-      {"Access-Control-Expose-Headers", "X-Request-Id, Retry-After"},
+      {"Access-Control-Expose-Headers",
+       "X-Request-Id, Retry-After, X-Ignored-Fields"},
       {"Vary", "Origin"}};
   if (!asked.empty() && isPlain)
     fields.emplace_back("Access-Control-Allow-Headers", std::string(asked));

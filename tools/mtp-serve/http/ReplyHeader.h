@@ -18,6 +18,10 @@ bool isRequestId(std::string_view id);
 /// ASCII become '?'.
 std::string printable(std::string_view text);
 
+/// Returns names as the value of a header: at most 32 of them, each at most 64
+/// bytes. Bytes that are not letters, digits, '-', '_' or '.' become '?'.
+std::string listOf(const std::vector<std::string> &names);
+
 /// Returns the fields that let a page of `origin` read the reply; none if
 /// `allowed` contains neither the origin nor "*". `asked`: headers that the
 /// page would send.

@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/http/Routes.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 #include "tools/mtp-serve/api/TextRequest.h"
 #include "tools/mtp-serve/http/Page.h"
 
@@ -54,13 +55,16 @@ static std::string lowered(std::string_view text) {
 bool Routes::isAllowed(HttpRequest &request) const {
   constexpr std::string_view kScheme = "bearer ";
   std::string_view given = request.authorization;
-  if (lowered(given.substr(0, kScheme.size())) != kScheme)
-    return options.keys.empty();
-  given.remove_prefix(kScheme.size());
+  if (lowered(given.substr(0, kScheme.size())) == kScheme)
+    given.remove_prefix(kScheme.size());
+  else
+    given = "";
   given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
   bool isOne = options.keys.empty();
   for (size_t i = 0; i < options.keys.size(); ++i) {
-    bool isThis = isSameKey(options.keys[i], given);
+    // Both are compared, so that the time tells nothing.
+    bool isBearer = isSameKey(options.keys[i], given);
+    bool isThis = isSameKey(options.keys[i], request.apiKey) || isBearer;
     isOne |= isThis;
     request.client += isThis * (i + 1 - request.client);
   }
@@ -78,9 +82,11 @@ HttpReply Routes::replyOf(const ApiError &error) {
   return reply;
 }
 
-static HttpReply refusal(unsigned status, std::string message) {
+static HttpReply refusal(unsigned status, std::string message,
+                         std::string code = "") {
   ApiError error;
   error.status = status;
+  error.code = std::move(code);
   error.message = std::move(message);
   return Routes::replyOf(error);
 }
@@ -99,6 +105,8 @@ const Routes::Route *Routes::findRoute(const HttpRequest &request,
   std::string_view method = request.method, path = request.path;
   if (method == "HEAD")
     method = "GET";
+  if (path.size() > 1 && path.ends_with('/'))
+    path.remove_suffix(1);
   // A single model's path is below the list of models.
   if (path.starts_with(kOneModel))
     path = "/v1/models";
@@ -119,8 +127,10 @@ std::optional<HttpReply> Routes::answerHeader(HttpRequest &request) const {
   if (request.method == "OPTIONS" && !allowed.empty())
     return HttpReply{204, "", "", {{"Allow", allowed + ", OPTIONS"}}};
   if (!(found && found->isOpen) && !isAllowed(request))
-    return refusal(401, "expected 'Authorization: Bearer' with a key of this "
-                        "server");
+    return refusal(401,
+                   "expected 'Authorization: Bearer' or 'X-Api-Key' with a key "
+                   "of this server",
+                   "invalid_api_key");
   if (allowed.empty())
     return refusal(
         404, strCat("expected a path of the API, got '", request.path, "'"));
@@ -132,8 +142,9 @@ std::optional<HttpReply> Routes::answerHeader(HttpRequest &request) const {
     return reply;
   }
   // A page can send other content types to another host without preflight, but
-  // not JSON.
-  if (found->method == "POST" && !isJson(request.contentType))
+  // not JSON. Browsers mark each POST of a page.
+  if (found->method == "POST" && request.isFromPage &&
+      !isJson(request.contentType))
     return refusal(415, strCat("expected Content-Type: application/json, got '",
                                request.contentType, "'"));
   return std::nullopt;
@@ -165,13 +176,15 @@ RouteAnswer Routes::generate(HttpRequest &request, BodyParser *parse,
   RouteAnswer answer;
   MaybeError error = parse(request.body, dispatcher.model(), parsed);
   parsed.client = request.client;
+  answer.reply.ignored = parsed.ignored;
   if (!error)
     error = dispatcher.start(std::move(parsed), strCat(idPrefix, request.id),
                              answer.generation);
-  if (error)
+  if (error) {
     answer.reply = replyOf(*error);
-  else
-    answer.generation->holdBody(std::move(request.share));
+    return answer;
+  }
+  answer.generation->holdBody(std::move(request.share));
   return answer;
 }
 
@@ -198,8 +211,11 @@ static void writeModel(JsonWriter &json, const ModelFacts &facts,
 RouteAnswer Routes::models(HttpRequest &request) {
   const ModelFacts &facts = dispatcher.model();
   JsonWriter json(JsonWriter::Layout::OneLine);
-  if (request.path.starts_with(kOneModel)) {
+  if (request.path.starts_with(kOneModel) && request.path != kOneModel) {
     std::string name = request.path.substr(kOneModel.size());
+    // A name may itself end in a slash.
+    if (name.ends_with('/') && std::ranges::count(facts.names, name) == 0)
+      name.pop_back();
     if (std::ranges::count(facts.names, name) == 0)
       return {refusal(404, strCat("expected the model '", facts.names.front(),
                                   "', got '", name, "'")),
@@ -240,7 +256,7 @@ RouteAnswer Routes::metrics(HttpRequest &) {
 static RouteAnswer
 textWork(HttpRequest &request, const ModelFacts &facts,
          MaybeError (*answer)(std::string_view, const ModelFacts &,
-                              const std::atomic<bool> &, std::string &)) {
+                              const std::atomic<bool> &, HttpReply &)) {
   RouteAnswer later;
   later.text = std::make_shared<TextJob>();
   later.text->client = request.client;
@@ -250,7 +266,7 @@ textWork(HttpRequest &request, const ModelFacts &facts,
   later.text->work = [body = std::move(request.body), &facts, &isDropped,
                       answer] {
     HttpReply reply;
-    if (MaybeError error = answer(body, facts, isDropped, reply.body))
+    if (MaybeError error = answer(body, facts, isDropped, reply))
       reply = Routes::replyOf(*error);
     return reply;
   };

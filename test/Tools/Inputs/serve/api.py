@@ -1,5 +1,5 @@
 """api.py ARTIFACT: checks mtp-serve's replies, path by path and field by field."""
-import sys
+import json, sys
 
 from serving import Server, alone, check, texts
 
@@ -115,15 +115,34 @@ def check_schedule(server):
 
 def check_refusals(server):
     for field, value in [("logit_bias", {"5": 1}), ("logprobs", 2), ("min_tokens", 25),
-                         ("presence_penalty", 1), ("k", 3), ("max_tokens", 1000),
-                         ("max_tokens", 190), ("temperature", "hot"), ("tools", [{}])]:
+                         ("presence_penalty", 1), ("k", 3), ("mirostat", 2),
+                         ("max_tokens", -2), ("temperature", "hot"), ("tools", [{}])]:
         status, error = server.refuse(**{**BODY, field: value})
         check((status, error["param"]), (400, field), f"{field} = {value}")
         check(error["type"], "invalid_request_error", "its type")
     status, error = server.refuse(**dict(BODY, prompt="word " * 200))
     check((status, error["code"]), (400, "context_length_exceeded"), "a long prompt")
-    status, error = server.refuse(**BODY, model="none")
-    check((status, error["code"]), (404, "model_not_found"), "another model")
+
+
+def check_strictness(server):
+    """Checks what only a strict server refuses."""
+    body = {"prompt": PROMPT, "max_tokens": 1000, "model": "none", "odd": 1, "keep_alive": "5m"}
+    status, fields, answer = server.ask("POST", "/v1/completions/", body)
+    check((status, fields["X-Ignored-Fields"]), (200, "odd"), "ignored fields")
+    choice = answer["choices"][0]
+    check(choice["finish_reason"] == "stop" or answer["usage"]["total_tokens"] == 192, True,
+          "a limit beyond the context")
+    with Server(ARTIFACT, "--strict") as strict:
+        for field, value, code in [("max_tokens", 1000, 400), ("max_tokens", 190, 400),
+                                   ("max_tokens", -1, 400), ("odd", 1, 400),
+                                   ("model", "none", 404)]:
+            status, error = strict.refuse(**{**BODY, field: value})
+            check((status, error["param"]), (code, field), f"{field} = {value}, strictly")
+    # curl's default type, which a page can send as well.
+    for origin, expected in [({}, 200), ({"Origin": "http://a"}, 415)]:
+        status = server.ask("POST", "/v1/completions", json.dumps(BODY),
+                            Content_Type="application/x-www-form-urlencoded", **origin)[0]
+        check(status, expected, f"a form's type {origin}")
 
 
 def check_rest(server):
@@ -222,10 +241,11 @@ with Server(ARTIFACT, "--chat-template", "think.jinja") as server:
 with Server(ARTIFACT, "--served-model-name", "one", "--served-model-name", "two",
             "--cors-origin", "http://page") as server:
     for part in (check_completions, check_streams, check_several, check_stops, check_schedule,
-                 check_refusals, check_rest):
+                 check_refusals, check_strictness, check_rest):
         part(server)
     log = server.stop()
     check('"POST /v1/completions" 200 prompt=' in log and " mine-1 " in log, True, "the log")
+    check(" ignored=odd " in log, True, "the log of ignored fields")
 
 with open("keys", "w") as keys:
     keys.write("first\n\nsecond\n")
@@ -233,6 +253,7 @@ with Server(ARTIFACT, "--api-key-file", "keys", "--no-request-log") as server:
     check(server.ask("GET", "/v1/models")[0], 401, "no key")
     check(server.ask("GET", "/v1/models", Authorization="Bearer third")[0], 401, "a wrong key")
     check(server.ask("GET", "/v1/models", Authorization="Bearer second")[0], 200, "a key")
+    check(server.ask("GET", "/v1/models", X_Api_Key="second")[0], 200, "a key of Anthropic's")
     check(server.ask("GET", "/health")[0], 200, "/health without a key")
     check(server.stop(), "", "a log that is turned off")
 print("all answers are right")

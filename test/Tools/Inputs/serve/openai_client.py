@@ -93,7 +93,7 @@ async def check_together(server, text):
 
 with open("openai.jinja", "w") as file:
     file.write("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}a:")
-with Server(ARTIFACT, "--chat-template", "openai.jinja", "--api-key", "secret",
+with Server(ARTIFACT, "--strict", "--chat-template", "openai.jinja", "--api-key", "secret",
             "--served-model-name", "m") as server:
     client = connect(server)
     check_completions(client)

@@ -67,7 +67,7 @@ with open(REQUESTS) as file:
 with open("recorded.jinja", "w") as file:
     file.write("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}a:")
 with Server(ARTIFACT, "--chat-template", "recorded.jinja", "--api-key", "secret",
-            "--served-model-name", "m") as server:
+            "--served-model-name", "m", "--strict") as server:
     for request in requests:
         check_reply(request, *send(server, request))
 print(f"{len(requests)} requests of the openai package are answered")

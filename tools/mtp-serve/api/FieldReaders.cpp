@@ -1,0 +1,253 @@
+//===- FieldReaders.cpp - Read how a request is sampled -------------------===//
+
+#include "tools/mtp-serve/api/FieldReaders.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::serve;
+using simdjson::dom::array;
+using simdjson::dom::object;
+
+static MaybeError model(std::string_view field, const JsonElement &element,
+                        Reading &to) {
+  return readText(field, element, to.request.model);
+}
+
+static MaybeError temperature(std::string_view field,
+                              const JsonElement &element, Reading &to) {
+  return readNumber(field, element, 0, 100, to.request.sampling.temperature);
+}
+
+static MaybeError topP(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  float &value = to.request.sampling.topP;
+  if (MaybeError error = readNumber(field, element, 0, 1, value))
+    return error;
+  // A share of 0 keeps the likeliest token, as the smallest share does.
+  value = std::max(value, 1e-6f);
+  return std::nullopt;
+}
+
+static MaybeError minP(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  return readNumber(field, element, 0, 1, to.request.sampling.minP);
+}
+
+static MaybeError topK(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  int64_t value = 0;
+  // Some clients send -1 for "all".
+  if (MaybeError error = readInteger(field, element, -1, INT32_MAX, value))
+    return error;
+  to.request.sampling.topK = uint32_t(std::max<int64_t>(value, 0));
+  return std::nullopt;
+}
+
+static MaybeError seed(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  uint64_t whole = 0;
+  int64_t value = 0;
+  if (getWhole(element, whole))
+    to.request.sampling.seed = whole;
+  else if (getWhole(element, value))
+    to.request.sampling.seed = uint64_t(value);
+  else
+    return expected(field, "a whole number of 64 bits", element);
+  to.request.hasSeed = true;
+  return std::nullopt;
+}
+
+/// Reads a whole number in a range into a member of the request.
+template <typename T>
+static MaybeError readMember(std::string_view field, const JsonElement &element,
+                             int64_t least, int64_t most, T &member) {
+  int64_t value = 0;
+  if (MaybeError error = readInteger(field, element, least, most, value))
+    return error;
+  member = T(value);
+  return std::nullopt;
+}
+
+static MaybeError maxTokens(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  int64_t value = 0;
+  // llama-server: -1 is the rest of the context, and 0 evaluates the prompt.
+  // The room in the context is known only with the prompt.
+  if (MaybeError error = readInteger(field, element, to.facts.isStrict ? 1 : -1,
+                                     INT32_MAX, value))
+    return error;
+  // The older names count only if the newer is absent, as in vLLM.
+  if (field != "max_completion_tokens" && to.request.maxTokens)
+    return std::nullopt;
+  to.request.maxTokens =
+      value < 0 ? GenerationRequest::kRestOfContext : uint32_t(value);
+  to.request.maxTokensField = field;
+  return std::nullopt;
+}
+
+static MaybeError minTokens(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  return readMember(field, element, 0, to.facts.maxContext,
+                    to.request.minTokens);
+}
+
+static MaybeError priority(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  return readMember(field, element, INT32_MIN, INT32_MAX, to.request.priority);
+}
+
+static MaybeError cacheSalt(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  std::string &salt = to.request.cacheSalt;
+  if (MaybeError error = readText(field, element, salt))
+    return error;
+  if (salt.empty() || salt.size() > Request::kMaxSalt)
+    return wrongField(std::string(field),
+                      strCat("expected 'cache_salt' to have 1 to ",
+                             Request::kMaxSalt, " bytes, got ", salt.size()));
+  return std::nullopt;
+}
+
+static MaybeError timeout(std::string_view field, const JsonElement &element,
+                          Reading &to) {
+  if (MaybeError error = readNumber(field, element, 0, 1e6, to.request.timeout))
+    return error;
+  if (to.request.timeout == 0)
+    return expected(field, "seconds above 0", element);
+  return std::nullopt;
+}
+
+static MaybeError answers(std::string_view field, const JsonElement &element,
+                          Reading &to) {
+  int64_t value = 0;
+  if (MaybeError error =
+          readInteger(field, element, 1, GenerationRequest::kMaxChoices, value))
+    return error;
+  to.request.n = uint32_t(value);
+  return std::nullopt;
+}
+
+static MaybeError drafts(std::string_view field, const JsonElement &element,
+                         Reading &to) {
+  std::string_view text;
+  if (!element.get(text) && text == "auto") {
+    to.request.k = Request::kAutomatic;
+    return std::nullopt;
+  }
+  int64_t value = 0;
+  uint32_t most = to.facts.maxK;
+  if (!getWhole(element, value) || value < 0 || value > most)
+    return expected(field,
+                    strCat("a whole number of 0 to ", most, " or \"auto\""),
+                    element);
+  to.request.k = uint32_t(value);
+  return std::nullopt;
+}
+
+static MaybeError stop(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  std::vector<std::string> &stops = to.request.stops;
+  array list;
+  if (element.get(list)) {
+    if (MaybeError error = readText(field, element, stops.emplace_back()))
+      return expected(field, "a string or an array of strings", element);
+  } else {
+    for (JsonElement item : list) {
+      if (MaybeError error = readText(field, item, stops.emplace_back()))
+        return error;
+      if (stops.size() > GenerationRequest::kMaxStops)
+        return wrongField(std::string(field),
+                          strCat("expected 'stop' to have at most ",
+                                 GenerationRequest::kMaxStops, " strings, got ",
+                                 list.size()));
+    }
+  }
+  for (const std::string &text : stops)
+    if (text.empty() || text.size() > GenerationRequest::kMaxStopBytes)
+      return wrongField(std::string(field),
+                        strCat("expected strings of 'stop' to have 1 to ",
+                               GenerationRequest::kMaxStopBytes, " bytes, got ",
+                               text.size()));
+  if (!to.facts.tokenizer && !stops.empty())
+    return wrongField(std::string(field),
+                      "expected no 'stop' strings, for the model has no "
+                      "tokenizer; give 'stop_token_ids'");
+  return std::nullopt;
+}
+
+static MaybeError stopTokens(std::string_view field, const JsonElement &element,
+                             Reading &to) {
+  return readIds(field, element, int64_t(to.facts.vocab) - 1,
+                 to.request.stopTokens);
+}
+
+static MaybeError streamOptions(std::string_view field,
+                                const JsonElement &element, Reading &to) {
+  object options;
+  if (element.get(options))
+    return expected(field, "an object", element);
+  for (auto [key, value] : options) {
+    std::string name = strCat(field, ".", key);
+    bool isEach = key == "continuous_usage_stats";
+    if (value.is_null() || key == "include_obfuscation")
+      continue;
+    if (key != "include_usage" && !isEach) {
+      if (MaybeError error = ignoreField(name, to))
+        return error;
+      continue;
+    }
+    bool &flag = isEach ? to.request.hasUsageInAll : to.request.includesUsage;
+    if (MaybeError error = readFlag(name, value, flag))
+      return error;
+  }
+  return std::nullopt;
+}
+
+MaybeError serve::ignoreField(std::string_view field, Reading &to) {
+  if (to.facts.isStrict)
+    return wrongField(std::string(field), strCat("expected no '", field,
+                                                 "', which is not known here"));
+  to.request.ignored.emplace_back(field);
+  return std::nullopt;
+}
+
+const Field *serve::findField(std::span<const Field> fields,
+                              std::string_view name) {
+  auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+static constexpr Field kSamplingFields[] = {
+    {"model", model},
+    {"max_tokens", maxTokens},
+    {"max_completion_tokens", maxTokens},
+    {"n_predict", maxTokens},
+    {"num_predict", maxTokens},
+    {"max_new_tokens", maxTokens},
+    {"temperature", temperature},
+    {"top_p", topP},
+    {"top_k", topK},
+    {"min_p", minP},
+    {"seed", seed},
+    {"stop", stop},
+    {"stop_token_ids", stopTokens},
+    {"n", answers},
+    {"n_cmpl", answers},
+    {"k", drafts},
+    {"min_tokens", minTokens},
+    {"priority", priority},
+    {"timeout", timeout},
+    {"cache_salt", cacheSalt},
+    {"ignore_eos", readFlagField<&GenerationRequest::ignoreEos>},
+    {"skip_special_tokens",
+     readFlagField<&GenerationRequest::skipSpecialTokens>},
+    {"return_token_ids", readFlagField<&GenerationRequest::returnsIds>},
+    {"return_tokens", readFlagField<&GenerationRequest::returnsIds>},
+    {"return_round_tokens", readFlagField<&GenerationRequest::returnsRounds>},
+    {"stream", readFlagField<&GenerationRequest::streams>},
+    {"stream_options", streamOptions},
+};
+
+std::span<const Field> serve::samplingFields() { return kSamplingFields; }

@@ -1,0 +1,53 @@
+//===- FieldReaders.h - Read the fields of a request ------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_FIELDREADERS_H
+#define MTP_TOOLS_MTP_SERVE_API_FIELDREADERS_H
+
+#include "tools/mtp-serve/api/GenerationRequest.h"
+#include "tools/mtp-serve/api/JsonFields.h"
+
+#include <span>
+
+namespace mtp::serve {
+
+/// The operands of a field's reader.
+struct Reading {
+  GenerationRequest &request;
+  const ModelFacts &facts;
+};
+
+using FieldReader = MaybeError (*)(std::string_view field,
+                                   const JsonElement &element, Reading &to);
+
+struct Field {
+  std::string_view name;
+  FieldReader read;
+};
+
+/// Reads a flag into a member of the request.
+template <bool GenerationRequest::*Member>
+MaybeError readFlagField(std::string_view field, const JsonElement &element,
+                         Reading &to) {
+  return readFlag(field, element, to.request.*Member);
+}
+
+/// Returns the field of a name, or null.
+const Field *findField(std::span<const Field> fields, std::string_view name);
+
+/// Returns the fields of all requests that generate.
+std::span<const Field> samplingFields();
+/// Returns the fields of prompts and of conversations.
+std::span<const Field> promptFields();
+std::span<const Field> conversationFields();
+
+/// Adds a variable of the chat template to the conversation's JSON.
+void addVariable(GenerationRequest &request, std::string_view name,
+                 const std::string &json);
+
+/// Records a field that no server is known to have, or refuses it if the
+/// server is strict.
+MaybeError ignoreField(std::string_view field, Reading &to);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_FIELDREADERS_H

@@ -1,0 +1,164 @@
+//===- PromptFields.cpp - Read prompts and conversations ------------------===//
+
+#include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
+#include "tools/mtp-serve/api/FieldReaders.h"
+#include "tools/mtp-serve/api/Messages.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::serve;
+using simdjson::dom::array;
+using simdjson::dom::object;
+
+//===----------------------------------------------------------------------===//
+// Completions
+//===----------------------------------------------------------------------===//
+
+static MaybeError addPrompt(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  PromptSource prompt;
+  prompt.isText = element.is_string();
+  MaybeError error =
+      prompt.isText
+          ? readText(field, element, prompt.text)
+          : readIds(field, element, int64_t(to.facts.vocab) - 1, prompt.ids);
+  if (error)
+    return error;
+  if (prompt.isText && !to.facts.tokenizer)
+    return wrongField(std::string(field),
+                      "expected 'prompt' to be token ids, for the model has "
+                      "no tokenizer, got a string");
+  to.request.prompts.push_back(std::move(prompt));
+  return std::nullopt;
+}
+
+/// Reads a text, ids, or an array of either.
+static MaybeError prompts(std::string_view field, const JsonElement &element,
+                          Reading &to) {
+  array list;
+  JsonElement first;
+  if (element.get(list) || list.at(0).get(first) || first.is_number()) {
+    if (!element.is_string() && !element.is_array())
+      return expected(field, "a string, token ids, or an array of these",
+                      element);
+    return addPrompt(field, element, to);
+  }
+  for (JsonElement item : list) {
+    if (to.request.prompts.size() == GenerationRequest::kMaxChoices)
+      return wrongField(std::string(field),
+                        strCat("expected at most ",
+                               GenerationRequest::kMaxChoices, " prompts, got ",
+                               list.size()));
+    if (MaybeError error = addPrompt(field, item, to))
+      return error;
+  }
+  return std::nullopt;
+}
+
+static constexpr Field kPromptFields[] = {
+    {"prompt", prompts},
+    {"echo", readFlagField<&GenerationRequest::echo>},
+    {"add_special_tokens", readFlagField<&GenerationRequest::addSpecialTokens>},
+};
+
+std::span<const Field> serve::promptFields() { return kPromptFields; }
+
+//===----------------------------------------------------------------------===//
+// Conversations
+//===----------------------------------------------------------------------===//
+
+void serve::addVariable(GenerationRequest &request, std::string_view name,
+                        const std::string &json) {
+  JsonWriter quoted(JsonWriter::Layout::OneLine);
+  quoted.value(name);
+  request.conversation += request.conversation.empty() ? "" : ", ";
+  request.conversation += quoted.text() + ": " + json;
+}
+
+static MaybeError variable(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  addVariable(to.request, field, simdjson::minify(element));
+  return std::nullopt;
+}
+
+/// Passes documents to the template, which may have no use for them.
+static MaybeError documents(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  array list;
+  if (element.get(list))
+    return expected(field, "an array of documents", element);
+  return list.size() == 0 ? std::nullopt : variable(field, element, to);
+}
+
+static MaybeError generationPrompt(std::string_view field,
+                                   const JsonElement &element, Reading &to) {
+  bool value = true;
+  if (MaybeError error = readFlag(field, element, value))
+    return error;
+  return variable(field, element, to);
+}
+
+/// Adds variables whose names are not the server's own.
+static MaybeError variables(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  object more;
+  if (element.get(more))
+    return expected(field, "an object", element);
+  constexpr std::string_view kOwn[] = {"messages", "tools", "documents",
+                                       "add_generation_prompt",
+                                       "reasoning_effort"};
+  std::set<std::string_view> seen;
+  for (auto [key, value] : more) {
+    std::string name = strCat(field, ".", key);
+    if (std::ranges::count(kOwn, key) > 0 || !seen.insert(key).second)
+      return wrongField(name, strCat("expected no '", name,
+                                     "', which is a field or given twice"));
+    addVariable(to.request, key, simdjson::minify(value));
+  }
+  return std::nullopt;
+}
+
+static MaybeError messages(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  array list;
+  if (element.get(list) || list.size() == 0)
+    return expected(field, "an array of messages", element);
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  if (MaybeError error = writeMessages(list, json))
+    return error;
+  addVariable(to.request, field, json.text());
+  to.request.isChat = true;
+  return std::nullopt;
+}
+
+/// Reads {"type": "disabled"} and the like into the variable that templates
+/// know.
+static MaybeError thinking(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  std::string_view type;
+  if (element.at_key("type").get(type) ||
+      (type != "enabled" && type != "disabled" && type != "adaptive"))
+    return expected(field,
+                    "an object whose 'type' is enabled, disabled or adaptive",
+                    element);
+  addVariable(to.request, "enable_thinking",
+              type == "disabled" ? "false" : "true");
+  return std::nullopt;
+}
+
+static constexpr Field kConversationFields[] = {
+    {"messages", messages},
+    {"documents", documents},
+    {"add_generation_prompt", generationPrompt},
+    {"chat_template_kwargs", variables},
+    {"reasoning_effort", variable},
+    {"enable_thinking", variable},
+    {"thinking", thinking},
+};
+
+std::span<const Field> serve::conversationFields() {
+  return kConversationFields;
+}

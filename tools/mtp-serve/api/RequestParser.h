@@ -1,0 +1,22 @@
+//===- RequestParser.h - Parse request bodies -------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_REQUESTPARSER_H
+#define MTP_TOOLS_MTP_SERVE_API_REQUESTPARSER_H
+
+#include "tools/mtp-serve/api/GenerationRequest.h"
+
+namespace mtp::serve {
+
+/// Reads untrusted JSON. A field that other servers have and this one does not
+/// is an error that names it, unless its value changes nothing. An unknown
+/// field goes to `ignored`, or is an error if the server is strict.
+MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
+                           GenerationRequest &request);
+/// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
+/// model has no template.
+MaybeError parseChat(std::string_view body, const ModelFacts &facts,
+                     GenerationRequest &request);
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_REQUESTPARSER_H
