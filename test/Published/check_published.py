@@ -24,7 +24,8 @@ import lines
 HERE = pathlib.Path(__file__).parent
 SOURCE = HERE.parent.parent
 sys.path[:0] = [str(SOURCE / name) for name in
-                ("test/Tools/Inputs/serve", "models/drafters/smollm2")]
+                ("test", "test/Tools/Inputs/serve", "models/drafters/smollm2")]
+import packages
 import product
 import serving
 
@@ -229,6 +230,40 @@ def check_ends(fixture, server):
     print(f"server: {found} answers end by themselves")
 
 
+def check_client(fixture, server):
+    """Compares answers of the openai package's client with mtp-run's text of ids: a chat, a stream
+    and a stop string."""
+    if not packages.find("openai"):
+        print("client: skipped, because Python has no openai; tools/setup --packages installs it")
+        if os.environ.get("MTP_REQUIRE_PACKAGES"):
+            sys.exit("client: expected the openai package (MTP_REQUIRE_PACKAGES)")
+        return
+    import openai
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+        body = {"model": client.models.list().data[0].id, "max_tokens": 32, "temperature": 0,
+                "extra_body": {"ignore_eos": True}}
+        messages = json.loads((HERE / "conversation.json").read_text())
+        ids, create = fixture.ids["conversation"], client.chat.completions.create
+        if not ids:
+            ids, create = fixture.ids["prompts"][-2], client.completions.create
+        body |= {"messages": messages} if fixture.ids["conversation"] else {"prompt": ids}
+        alone = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0, "-k", 0)
+        text = alone["sequences"][0]["text"]
+        stop = text[len(text) // 2:len(text) // 2 + 5]
+        for wanted, end, more in ((text, "length", {}),
+                                  (text[:text.find(stop)], "stop", {"stop": [stop]})):
+            choice = create(**body, **more).choices[0]
+            got = choice.message.content if hasattr(choice, "message") else choice.text
+            check((got, choice.finish_reason), (wanted, end), f"the client's answer, {more}")
+            got, ends = "", []
+            for part in create(stream=True, **body, **more):
+                for choice in part.choices:
+                    got += (choice.delta.content or "") if hasattr(choice, "delta") else choice.text
+                    ends += [choice.finish_reason] * bool(choice.finish_reason)
+            check((got, ends), (wanted, [end]), f"the client's stream, {more}")
+    print(f"client: answers, streams and stop strings of openai {openai.__version__}")
+
+
 def check_server(fixture):
     with serving.Server(str(fixture.artifact("suffix"))) as server:
         check_ids(fixture, server)
@@ -236,6 +271,7 @@ def check_server(fixture):
         check_answers(fixture, server, "/v1/completions", ids, prompt=ids)
         check_chat(fixture, server)
         check_ends(fixture, server)
+        check_client(fixture, server)
     inputs = SOURCE / "test/Tools/Inputs/serve"
     done = subprocess.run([sys.executable, "-B", inputs / "openai_recorded.py",
                            fixture.artifact("suffix"), inputs / "openai_requests.json"],
