@@ -248,6 +248,10 @@ static constexpr Field kSamplingFields[] = {
     {"return_round_tokens", readFlagField<&GenerationRequest::returnsRounds>},
     {"stream", readFlagField<&GenerationRequest::streams>},
     {"stream_options", streamOptions},
+    {"include_stop_str_in_output",
+     readFlagField<&GenerationRequest::keepsStop>},
+    {"timings_per_token", readFlagField<&GenerationRequest::timesEach>},
+    {"return_progress", readFlagField<&GenerationRequest::reportsProgress>},
 };
 
 std::span<const Field> serve::samplingFields() { return kSamplingFields; }

@@ -86,6 +86,28 @@ MaybeError serve::parseCompletion(std::string_view body,
   return checkWhole(facts, request);
 }
 
+MaybeError serve::parseNative(std::string_view body, const ModelFacts &facts,
+                              GenerationRequest &request) {
+  request.form = AnswerForm::Native;
+  request.parsesSpecial = true;
+  return parseCompletion(body, facts, request);
+}
+
+/// Decides whether the answer continues the last message. llama-server
+/// continues an assistant's text by default; vLLM's fields overrule that.
+static MaybeError settleContinuation(GenerationRequest &request) {
+  bool asks = request.asksGenerationPrompt.value_or(false);
+  if (request.continuesLast.value_or(false) && asks)
+    return wrongField("continue_final_message",
+                      "expected 'continue_final_message' or "
+                      "'add_generation_prompt', got both");
+  bool isDefault = request.endsWithAnswer && !request.begun->empty() &&
+                   !request.asksGenerationPrompt;
+  if (!request.continuesLast.value_or(isDefault))
+    request.begun = std::nullopt;
+  return std::nullopt;
+}
+
 MaybeError serve::parseChat(std::string_view body, const ModelFacts &facts,
                             GenerationRequest &request) {
   if (!facts.chat || !facts.tokenizer)
@@ -105,5 +127,7 @@ MaybeError serve::parseChat(std::string_view body, const ModelFacts &facts,
   if (!request.isChat)
     return wrongField("messages", "expected 'messages', got none");
   request.conversation = "{" + request.conversation + "}";
+  if (MaybeError error = settleContinuation(request))
+    return error;
   return checkWhole(facts, request);
 }

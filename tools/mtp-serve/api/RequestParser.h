@@ -12,6 +12,9 @@ namespace mtp::serve {
 /// field goes to `ignored`, or is an error if the server is strict.
 MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
                            GenerationRequest &request);
+/// Reads a body of llama-server's /completion like parseCompletion().
+MaybeError parseNative(std::string_view body, const ModelFacts &facts,
+                       GenerationRequest &request);
 /// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
 /// model has no template.
 MaybeError parseChat(std::string_view body, const ModelFacts &facts,

@@ -119,9 +119,11 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
 
 void Dispatcher::submitAll(const Generation &generation) {
   Handle handle = generation.firstHandle();
+  const GenerationRequest &asked = generation.asked();
+  EventDetail detail = {!asked.stops.empty() || asked.timesEach,
+                        asked.streams && asked.reportsProgress};
   for (Request &sequence : generation.sequences(running.at(handle).seed))
-    current().submit(handle++, std::move(sequence),
-                     /*countsEach=*/!generation.asked().stops.empty());
+    current().submit(handle++, std::move(sequence), detail);
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {

@@ -11,8 +11,6 @@
 
 namespace mtp::serve {
 
-using Clock = std::chrono::steady_clock;
-
 /// Metrics of sequences, under vLLM's names if the meaning is equal. For one
 /// thread. Only the source file sees the wrapped library, which throws.
 class Metrics {
