@@ -3,6 +3,9 @@
 #include "runtime/core/StrCat.h"
 #include "test/Runtime/support/ByteTokenizer.h"
 #include "test/Serve/RoutesRig.h"
+#include "tools/mtp-serve/api/AnswerWriter.h"
+#include "tools/mtp-serve/api/Prompts.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 
 #include <simdjson.h>
 
@@ -262,4 +265,273 @@ TEST(Continuation, NeedsNoTemplateThatShowsTheText) {
   const char *fields = R"("messages": [{"role": "user", "content": "Hi"},
                             {"role": "assistant", "content": "So"}])";
   EXPECT_EQ(rig.prompt(fields), "Hi>So");
+}
+
+//===----------------------------------------------------------------------===//
+// Anthropic's messages
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Returns the names of all events.
+std::vector<std::string> namesOf(const std::string &events) {
+  std::vector<std::string> all;
+  constexpr std::string_view kName = "event: ";
+  for (size_t begin = 0; (begin = events.find(kName, begin)) != events.npos;) {
+    begin += kName.size();
+    all.push_back(events.substr(begin, events.find('\n', begin) - begin));
+  }
+  return all;
+}
+
+/// A template with which prompts of punctuation have ids of the fake model.
+constexpr const char *kPlain =
+    "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+/// Concatenates a member of all events that have it.
+std::string joined(const std::vector<std::string> &events,
+                   const char *pointer) {
+  std::string text;
+  for (const std::string &event : events)
+    if (std::string part = Forms::at(event, pointer); part != "nothing")
+      text += part;
+  return text;
+}
+
+} // namespace
+
+TEST(Messages, AreAnsweredAsAnthropicDoes) {
+  Forms rig(kPlain);
+  const std::string fields =
+      R"({"model": "claude", "max_tokens": 9, "system": [{"type": "text",
+          "text": "!", "cache_control": {"type": "ephemeral"}}],
+          "messages": [{"role": "user", "content": "#"}],
+          "metadata": {"user_id": "u"}, "temperature": 0)";
+  std::string json = rig.post("/v1/messages", fields + "}");
+  EXPECT_EQ(Forms::at(json, "/type"), "message") << json;
+  EXPECT_EQ(Forms::at(json, "/id"), "msg_id");
+  EXPECT_EQ(Forms::at(json, "/role"), "assistant");
+  EXPECT_EQ(Forms::at(json, "/content/0/type"), "text");
+  EXPECT_EQ(Forms::at(json, "/stop_reason"), "max_tokens");
+  EXPECT_EQ(Forms::at(json, "/stop_sequence"), "null");
+  EXPECT_EQ(Forms::at(json, "/usage/input_tokens"), "2");
+  EXPECT_EQ(Forms::at(json, "/usage/output_tokens"), "9");
+  std::string text = Forms::at(json, "/content/0/text");
+  // A stream has the same text.
+  std::string stream = rig.post("/v1/messages", fields + ", \"stream\": true}");
+  std::vector<std::string> events = dataOf(stream), names = namesOf(stream);
+  ASSERT_EQ(events.size(), names.size());
+  for (size_t i = 0; i < events.size(); ++i)
+    EXPECT_EQ(Forms::at(events[i], "/type"), names[i]);
+  EXPECT_EQ(joined(events, "/delta/text"), text);
+  EXPECT_EQ(names.front(), "message_start");
+  EXPECT_EQ(names[1], "content_block_start");
+  EXPECT_EQ(names[names.size() - 3], "content_block_stop");
+  EXPECT_EQ(names[names.size() - 2], "message_delta");
+  EXPECT_EQ(names.back(), "message_stop");
+  EXPECT_EQ(Forms::at(events.front(), "/message/content"), "[]");
+  EXPECT_EQ(Forms::at(events[events.size() - 2], "/delta/stop_reason"),
+            "max_tokens");
+  EXPECT_EQ(Forms::at(events[events.size() - 2], "/usage/output_tokens"), "9");
+  // A stop string.
+  JsonWriter stop(JsonWriter::Layout::OneLine);
+  stop.value(text.substr(2, 2));
+  json = rig.post("/v1/messages",
+                  strCat(fields, ", \"stop_sequences\": [", stop.text(), "]}"));
+  EXPECT_EQ(Forms::at(json, "/stop_reason"), "stop_sequence") << json;
+  EXPECT_EQ(Forms::at(json, "/stop_sequence"), text.substr(2, 2));
+  json = rig.ask("POST", "/v1/messages/count_tokens",
+                 R"({"model": "m", "system": "!",
+                     "messages": [{"role": "user", "content": "##"}]})")
+             .reply.body;
+  EXPECT_EQ(json, "{\"input_tokens\": 3}");
+}
+
+TEST(Messages, NameTheFieldThatIsWrong) {
+  Forms rig;
+  auto param = [&](const std::string &fields) {
+    std::string json = rig.post("/v1/messages", "{" + fields + "}");
+    EXPECT_EQ(Forms::at(json, "/type"), "error") << json;
+    EXPECT_EQ(Forms::at(json, "/error/type"), "invalid_request_error");
+    return Forms::at(json, "/error/param");
+  };
+  auto content = [&](const char *block) {
+    return param(strCat(R"("max_tokens": 1, "messages": [{"role": "user",
+                           "content": [)",
+                        block, "]}]"));
+  };
+  const std::string user = R"("messages": [{"role": "user", "content": "a"}])";
+  EXPECT_EQ(param(user), "max_tokens");
+  EXPECT_EQ(param("\"max_tokens\": 1"), "messages");
+  EXPECT_EQ(param(R"("max_tokens": 1, "messages": [])"), "messages");
+  EXPECT_EQ(param(R"("max_tokens": 1, "messages": [3])"), "messages[0]");
+  EXPECT_EQ(param(R"("max_tokens": 1, "messages": [{"role": "tool"}])"),
+            "messages[0].role");
+  EXPECT_EQ(param(R"("max_tokens": 1, "messages": [{"role": "user"}])"),
+            "messages[0].content");
+  EXPECT_EQ(content(R"({"type": "image", "source": {}})"),
+            "messages[0].content[0].type");
+  EXPECT_EQ(content(R"({"type": "text"})"), "messages[0].content[0].text");
+  EXPECT_EQ(content("3"), "messages[0].content[0].type");
+  EXPECT_EQ(
+      content(R"({"type": "tool_result", "content": [{"type": "image"}]})"),
+      "messages[0].content[0].content[0].type");
+  for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
+           {R"("system": [{"type": "image"}])", "system[0].type"},
+           {R"("system": 3)", "system"},
+           {R"("tools": [{"name": "a"}])", "tools"},
+           {R"("tool_choice": {"type": "any"})", "tool_choice"},
+           {R"("stop_sequences": [3])", "stop_sequences"},
+           {R"("output_config": {"format": {}})", "output_config.format"},
+           {R"("thinking": {"type": "x"})", "thinking"},
+           {R"("n": 2)", "n"}})
+    EXPECT_EQ(param(strCat("\"max_tokens\": 1, ", user, ", ", field)), name);
+}
+
+// Blocks become the messages that templates know.
+TEST(Messages, BecomeAConversation) {
+  Forms rig("{% for m in messages %}{{ m }}\n{% endfor %}"
+            "{{ enable_thinking }}{{ reasoning_effort }}");
+  GenerationRequest request;
+  MaybeError error = parseMessages(
+      R"({"max_tokens": 1, "system": "be", "thinking": {"type": "enabled",
+          "budget_tokens": 100}, "output_config": {"effort": "low"},
+          "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "a"},
+                                     {"type": "text", "text": "b"}]},
+        {"role": "assistant", "content": [
+           {"type": "thinking", "thinking": "hm", "signature": "s"},
+           {"type": "tool_use", "id": "c1", "name": "f", "input": {"x": 1}}]},
+        {"role": "user", "content": [
+           {"type": "tool_result", "tool_use_id": "c1", "content": "3"},
+           {"type": "text", "text": "so?"}]}]})",
+      rig.facts, request);
+  ASSERT_FALSE(error) << error->message;
+  ChatPrompt prompt;
+  error = renderChat(request, rig.facts, prompt);
+  ASSERT_FALSE(error) << error->message;
+  EXPECT_EQ(prompt.text,
+            "{'role': 'system', 'content': 'be'}\n"
+            "{'role': 'user', 'content': 'a\\nb'}\n"
+            "{'role': 'assistant', 'content': '', 'reasoning_content': 'hm', "
+            "'tool_calls': [{'id': 'c1', 'type': 'function', 'function': "
+            "{'name': 'f', 'arguments': {'x': 1}}}]}\n"
+            "{'role': 'tool', 'content': '3', 'tool_call_id': 'c1'}\n"
+            "{'role': 'user', 'content': 'so?'}\nTruelow");
+}
+
+// Anthropic's prefill.
+TEST(Messages, ContinueTheAssistantsText) {
+  Forms rig;
+  GenerationRequest request;
+  ASSERT_FALSE(parseMessages(
+      R"({"max_tokens": 1, "messages": [{"role": "user", "content": "Hi"},
+          {"role": "assistant",
+           "content": [{"type": "text", "text": "So"}]}]})",
+      rig.facts, request));
+  ChatPrompt prompt;
+  ASSERT_FALSE(renderChat(request, rig.facts, prompt));
+  EXPECT_EQ(prompt.text, "<user>Hi</s><assistant>So");
+}
+
+//===----------------------------------------------------------------------===//
+// OpenAI's responses
+//===----------------------------------------------------------------------===//
+
+TEST(Responses, AreAnsweredAsOpenAiDoes) {
+  Forms rig(kPlain);
+  const std::string fields =
+      R"({"model": "gpt", "max_output_tokens": 9, "instructions": "!",
+          "input": "#", "store": true, "temperature": 0,
+          "text": {"format": {"type": "text"}}, "truncation": "disabled",
+          "reasoning": {"effort": "low", "summary": "auto"},
+          "previous_response_id": null)";
+  std::string json = rig.post("/v1/responses", fields + "}");
+  EXPECT_EQ(Forms::at(json, "/object"), "response") << json;
+  EXPECT_EQ(Forms::at(json, "/id"), "resp_id");
+  EXPECT_EQ(Forms::at(json, "/status"), "incomplete");
+  EXPECT_EQ(Forms::at(json, "/incomplete_details/reason"), "max_output_tokens");
+  EXPECT_EQ(Forms::at(json, "/output/0/type"), "message");
+  EXPECT_EQ(Forms::at(json, "/output/0/content/0/type"), "output_text");
+  EXPECT_EQ(Forms::at(json, "/instructions"), "!");
+  EXPECT_EQ(Forms::at(json, "/usage/input_tokens"), "2");
+  EXPECT_EQ(Forms::at(json, "/usage/output_tokens"), "9");
+  std::string text = Forms::at(json, "/output/0/content/0/text");
+  std::string stream =
+      rig.post("/v1/responses", fields + ", \"stream\": true}");
+  std::vector<std::string> events = dataOf(stream), names = namesOf(stream);
+  ASSERT_EQ(events.size(), names.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(Forms::at(events[i], "/type"), names[i]);
+    EXPECT_EQ(Forms::at(events[i], "/sequence_number"), std::to_string(i));
+  }
+  EXPECT_EQ(joined(events, "/delta"), text);
+  EXPECT_EQ(std::vector<std::string>(names.begin(), names.begin() + 5),
+            (std::vector<std::string>{
+                "response.created", "response.in_progress",
+                "response.output_item.added", "response.content_part.added",
+                "response.output_text.delta"}));
+  EXPECT_EQ(std::vector<std::string>(names.end() - 4, names.end()),
+            (std::vector<std::string>{
+                "response.output_text.done", "response.content_part.done",
+                "response.output_item.done", "response.incomplete"}));
+  EXPECT_EQ(Forms::at(events[events.size() - 4], "/text"), text);
+  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/content/0/text"),
+            text);
+}
+
+TEST(Responses, SeparateReasoning) {
+  Forms rig("{% for m in messages %}{{ m.content }}{% endfor %}<think>");
+  rig.facts.reasoning = ReasoningFormat::Think;
+  rig.facts.vocab = 300;
+  GenerationRequest request;
+  ASSERT_FALSE(parseResponses(R"({"input": "#"})", rig.facts, request));
+  std::unique_ptr<AnswerWriter> writer = makeWriter(request);
+  ChoicePart part;
+  part.isFirst = true;
+  part.reasoning = "hm";
+  std::string stream = writer->events({"r", "m", 0, ""}, part, {});
+  part = {};
+  part.text = "so";
+  part.finish = FinishReason::Stop;
+  stream += writer->events({"r", "m", 0, ""}, part, {});
+  stream += writer->lastEvents({"r", "m", 0, ""}, {}, {});
+  std::vector<std::string> events = dataOf(stream);
+  EXPECT_EQ(Forms::at(events[4], "/type"), "response.reasoning_text.delta");
+  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/type"), "reasoning");
+  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/content/0/text"),
+            "hm");
+  EXPECT_EQ(Forms::at(events.back(), "/response/output/1/content/0/text"),
+            "so");
+  EXPECT_EQ(Forms::at(events.back(), "/response/status"), "completed");
+}
+
+TEST(Responses, NameTheFieldThatIsWrong) {
+  Forms rig;
+  auto param = [&](const std::string &fields) {
+    return Forms::at(rig.post("/v1/responses", "{" + fields + "}"),
+                     "/error/param");
+  };
+  EXPECT_EQ(param(""), "input");
+  EXPECT_EQ(param("\"input\": []"), "input");
+  EXPECT_EQ(param("\"input\": 3"), "input");
+  EXPECT_EQ(param(R"("input": [{"type": "item_reference", "id": "a"}])"),
+            "input[0].type");
+  EXPECT_EQ(param(R"("input": [{"role": "user"}])"), "input[0].content");
+  EXPECT_EQ(param(R"("input": [{"content": "a"}])"), "input[0].role");
+  EXPECT_EQ(param(R"("input": [{"role": "user", "content":
+                     [{"type": "input_image"}]}])"),
+            "input[0].content[0].type");
+  for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
+           {R"("previous_response_id": "resp_1")", "previous_response_id"},
+           {R"("conversation": "c")", "conversation"},
+           {R"("background": true)", "background"},
+           {R"("truncation": "auto")", "truncation"},
+           {R"("text": {"format": {"type": "json_schema"}})", "text.format"},
+           {R"("text": {"verbosity": "low"})", "text.verbosity"},
+           {R"("reasoning": {"other": 1})", "reasoning.other"},
+           {R"("include": ["message.output_text.logprobs"])", "include[0]"},
+           {R"("tools": [{"type": "web_search"}])", "tools"},
+           {R"("prompt": {"id": "p"})", "prompt"}})
+    EXPECT_EQ(param(strCat("\"input\": \"a\", ", field)), name);
 }

@@ -17,6 +17,10 @@ serve::makeWriter(const GenerationRequest &request) {
     break;
   case AnswerForm::Native:
     return makeNativeWriter(request);
+  case AnswerForm::Messages:
+    return makeMessagesWriter(request);
+  case AnswerForm::Responses:
+    return makeResponsesWriter(request);
   }
   return makeOpenAiWriter(request);
 }

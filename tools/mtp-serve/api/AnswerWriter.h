@@ -39,9 +39,11 @@ public:
 std::unique_ptr<AnswerWriter> makeWriter(const GenerationRequest &request);
 
 // Each function returns the writer of one form: OpenAI's completions and chats,
-// and llama-server's completions.
+// llama-server's completions, Anthropic's messages, and OpenAI's responses.
 std::unique_ptr<AnswerWriter> makeOpenAiWriter(const GenerationRequest &);
 std::unique_ptr<AnswerWriter> makeNativeWriter(const GenerationRequest &);
+std::unique_ptr<AnswerWriter> makeMessagesWriter(const GenerationRequest &);
+std::unique_ptr<AnswerWriter> makeResponsesWriter(const GenerationRequest &);
 
 } // namespace mtp::serve
 

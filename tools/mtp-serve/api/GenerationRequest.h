@@ -26,9 +26,9 @@ struct PromptSource {
   bool hasText() const { return isText || !parts.empty(); }
 };
 
-/// The API whose form the answer has: OpenAI's completions and chats, or
-/// llama-server's completions.
-enum class AnswerForm : uint8_t { OpenAi, Native };
+/// The API whose form the answer has: OpenAI's completions and chats,
+/// llama-server's completions, Anthropic's messages, or OpenAI's responses.
+enum class AnswerForm : uint8_t { OpenAi, Native, Messages, Responses };
 
 /// A body that asks for output. All values were checked against the model,
 /// except the length of the prompts.
@@ -45,6 +45,11 @@ struct GenerationRequest {
   /// A conversation instead of prompts, as JSON for the chat template.
   std::string conversation;
   bool isChat = false;
+  /// The system's message of APIs that have a field for it.
+  std::string instructions;
+  /// The messages of these APIs as JSON, separated by commas; only for the
+  /// parser.
+  std::string turns;
   /// The last message's text, and whether the message is the assistant's and
   /// has no tool calls. After parsing, the text is set only if the answer
   /// continues it.

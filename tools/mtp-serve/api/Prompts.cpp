@@ -206,8 +206,21 @@ static ApiError templateError(const Status &status, const ModelFacts &facts,
   return error;
 }
 
+/// Returns where `part` begins near the end of a text, or npos. The time is
+/// bounded for any text.
+static size_t findNearEnd(std::string_view text, std::string_view part) {
+  constexpr size_t kMostAfter = 256;
+  for (size_t after = 0;
+       after <= kMostAfter && part.size() + after <= text.size(); ++after) {
+    size_t at = text.size() - part.size() - after;
+    if (text.substr(at, part.size()) == part)
+      return at;
+  }
+  return text.npos;
+}
+
 /// Cuts a rendered conversation after the last message's text, as transformers
-/// does. Templates may trim the text. Returns false if it is not there.
+/// does. Templates may trim the text. Returns false if it is not at the end.
 static bool cutAfter(ChatPrompt &prompt, std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   size_t first = text.find_first_not_of(kSpace);
@@ -215,7 +228,7 @@ static bool cutAfter(ChatPrompt &prompt, std::string_view text) {
     return false;
   text.remove_prefix(first);
   std::string_view trimmed = text.substr(0, text.find_last_not_of(kSpace) + 1);
-  size_t at = prompt.text.rfind(trimmed);
+  size_t at = findNearEnd(prompt.text, trimmed);
   if (at == prompt.text.npos)
     return false;
   bool isWhole = std::string_view(prompt.text).substr(at).starts_with(text);

@@ -20,6 +20,15 @@ MaybeError parseNative(std::string_view body, const ModelFacts &facts,
 MaybeError parseChat(std::string_view body, const ModelFacts &facts,
                      GenerationRequest &request);
 
+/// Read bodies of Anthropic's /v1/messages (without a limit on tokens for
+/// /v1/messages/count_tokens) and of OpenAI's /v1/responses like parseChat().
+MaybeError parseMessages(std::string_view body, const ModelFacts &facts,
+                         GenerationRequest &request);
+MaybeError parseCountedMessages(std::string_view body, const ModelFacts &facts,
+                                GenerationRequest &request);
+MaybeError parseResponses(std::string_view body, const ModelFacts &facts,
+                          GenerationRequest &request);
+
 } // namespace mtp::serve
 
 #endif // MTP_TOOLS_MTP_SERVE_API_REQUESTPARSER_H

@@ -213,6 +213,20 @@ MaybeError serve::answerTemplate(std::string_view text, const ModelFacts &facts,
   return std::nullopt;
 }
 
+MaybeError serve::answerCount(std::string_view text, const ModelFacts &facts,
+                              const std::atomic<bool> &cancelled,
+                              HttpReply &reply) {
+  GenerationRequest request;
+  PreparedPrompt prompt;
+  if (MaybeError error = parseCountedMessages(text, facts, request))
+    return error;
+  reply.ignored = request.ignored;
+  if (MaybeError error = encodeChat(request, facts, &cancelled, prompt))
+    return error;
+  reply.body = strCat("{\"input_tokens\": ", prompt.ids.size(), "}");
+  return std::nullopt;
+}
+
 MaybeError serve::answerDetokenize(std::string_view text,
                                    const ModelFacts &facts,
                                    const std::atomic<bool> &,

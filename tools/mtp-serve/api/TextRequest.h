@@ -27,6 +27,10 @@ MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
 MaybeError answerTemplate(std::string_view body, const ModelFacts &facts,
                           const std::atomic<bool> &cancelled, HttpReply &reply);
 
+/// Answers a body of Anthropic's /v1/messages/count_tokens.
+MaybeError answerCount(std::string_view body, const ModelFacts &facts,
+                       const std::atomic<bool> &cancelled, HttpReply &reply);
+
 } // namespace mtp::serve
 
 #endif // MTP_TOOLS_MTP_SERVE_API_TEXTREQUEST_H

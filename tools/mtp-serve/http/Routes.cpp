@@ -27,6 +27,9 @@ const Routes::Route Routes::kRoutes[] = {
     {"POST", "/chat/completions", &Routes::chat},
     {"POST", "/completion", &Routes::nativeCompletions},
     {"POST", "/completions", &Routes::nativeCompletions},
+    {"POST", "/v1/messages", &Routes::messages},
+    {"POST", "/v1/messages/count_tokens", &Routes::countTokens},
+    {"POST", "/v1/responses", &Routes::responses},
     {"GET", "/v1/models", &Routes::models},
     {"GET", "/models", &Routes::models},
     {"GET", "/health", &Routes::health, true},
@@ -236,6 +239,18 @@ RouteAnswer Routes::tokenize(HttpRequest &request) {
 
 RouteAnswer Routes::detokenize(HttpRequest &request) {
   return textWork(request, dispatcher.model(), answerDetokenize);
+}
+
+RouteAnswer Routes::messages(HttpRequest &request) {
+  return generate(request, parseMessages, "msg_");
+}
+
+RouteAnswer Routes::countTokens(HttpRequest &request) {
+  return textWork(request, dispatcher.model(), answerCount);
+}
+
+RouteAnswer Routes::responses(HttpRequest &request) {
+  return generate(request, parseResponses, "resp_");
 }
 
 RouteAnswer Routes::applyTemplate(HttpRequest &request) {

@@ -53,6 +53,9 @@ private:
   RouteAnswer completions(HttpRequest &request);
   RouteAnswer nativeCompletions(HttpRequest &request);
   RouteAnswer chat(HttpRequest &request);
+  RouteAnswer messages(HttpRequest &request);
+  RouteAnswer countTokens(HttpRequest &request);
+  RouteAnswer responses(HttpRequest &request);
   RouteAnswer models(HttpRequest &request);
   RouteAnswer health(HttpRequest &request);
   RouteAnswer metrics(HttpRequest &request);
