@@ -66,6 +66,7 @@ Result<StepResults::Emitted> StepResults::emit(Sequence &sequence,
     if (sequence.mayStop() &&
         std::find(stops.begin(), stops.end(), token) != stops.end()) {
       emitted.end = FinishReason::Stop;
+      update(sequence.id).stopToken = token;
       break;
     }
     uint64_t row = rowOf(results.logitsRows, emitted.tokens++);

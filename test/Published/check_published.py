@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs a published model and compares it with the data of expected/. Standard library only.
 
-  check_published.py NAME --tools BIN --out DIR [--long] [PART...]
+  check_published.py NAME --tools BIN --out DIR [--long] [--drafter DIR] [PART...]
 
 Without the model's file the test is skipped (status 77), or fails if MTP_REQUIRE_MODELS is set.
+--drafter is a folder in place of the committed drafter.
 """
 
 import argparse
@@ -22,13 +23,20 @@ import lines
 
 HERE = pathlib.Path(__file__).parent
 SOURCE = HERE.parent.parent
-sys.path.insert(0, str(SOURCE / "test/Tools/Inputs/serve"))
+sys.path[:0] = [str(SOURCE / name) for name in
+                ("test", "test/Tools/Inputs/serve", "models/drafters/smollm2")]
+import packages
+import product
 import serving
 
 SKIPPED = 77
 CONTEXT, SLOTS, DRAFTS = 1024, 4, 4
-DRAFTERS = {"lookup": "lookup:1,3", "suffix": "suffix", "lookahead": "lookahead:4,3,4"}
+DRAFTERS = {"lookup": ("--drafter=lookup:1,3",), "suffix": ("--drafter=suffix",),
+            "lookahead": ("--drafter=lookahead:4,3,4",)}
 MODELS = ("SmolLM2-135M-Instruct", "Gemma-3-270M")
+# The committed drafter of the first model, and the number of tokens that it drafts.
+TRAINED, FREQUENT = SOURCE / "models/drafters/smollm2/weights", 8192
+TRAINED_FILES = ("config.json", "model.safetensors", "token_counts.txt")
 # Flags of artifacts, and bounds of results: a token may differ if the reference's margin over the
 # second best is at most `margin`, and the perplexity by `share`. The default multiplies the file's
 # integers with rows of int8.
@@ -36,6 +44,11 @@ Rows = collections.namedtuple("Rows", "flags margin share")
 INT8, F32 = Rows((), 0.6, 0.01), Rows(("--widen-weights", "--kv-dtype=f32"), 0.02, 0.001)
 # Models whose f32 weights are small enough for a test that is not long.
 WIDENED = {"SmolLM2-135M-Instruct"}
+
+
+def is_drafter_committed():
+    """Returns whether the page of the drafter lists its weights."""
+    return f"| `{TRAINED.name}" in (TRAINED.parent / "README.md").read_text()
 
 
 class Fixture:
@@ -49,9 +62,27 @@ class Fixture:
         self.ids = json.loads((expected / f"{self.name}.ids.json").read_text())
         self.expected = json.loads((expected / f"{self.name}.json").read_text())
         self.prompts = json.loads((HERE / "prompts.json").read_text())
+        self.drafters = dict(DRAFTERS)
+        self.trained = args.drafter
+        if self.name == MODELS[0] and (self.trained or is_drafter_committed()):
+            self.trained = (self.trained or TRAINED).resolve()
+            self.add_trained()
         is_widened = self.is_long or self.name in WIDENED
         self.rows = [INT8, F32] if is_widened else [INT8]
         os.environ["PATH"] = f"{self.tools}:{os.environ['PATH']}"
+
+    def add_trained(self):
+        """Adds the trained drafter, as a chain and as a tree. Its files lie in the module's folder.
+        """
+        for file in TRAINED_FILES:
+            if not (self.trained / file).exists():
+                sys.exit(f"expected {self.trained / file}, found none")
+        link = self.out / "trained"
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.trained)
+        self.drafters["trained"] = (f"--drafter={link}", "--method=hass")
+        tree = f"--draft-tree=dynamic:{DRAFTS},3,12"
+        self.drafters["trained-tree"] = (*self.drafters["trained"], tree)
 
     def clear(self):
         """Removes the large files."""
@@ -76,8 +107,13 @@ class Fixture:
             weights.symlink_to(self.gguf)
         module = file.with_suffix(".mlir")
         imports = [flag for flag in flags if flag.startswith("--kv-dtype")]
-        self.call("mtp-import", weights, "-o", module, "--drafter", DRAFTERS[drafter],
-                  "-k", DRAFTS, "--max-batch", SLOTS, "--max-context", CONTEXT, *imports)
+        draws = self.drafters[drafter]
+        depth = () if any("draft-tree" in flag for flag in draws) else ("-k", DRAFTS)
+        self.call("mtp-import", weights, "-o", module, *draws, *depth, "--max-batch", SLOTS,
+                  "--max-context", CONTEXT, *imports)
+        if "trained" in drafter:
+            counts = self.trained / "token_counts.txt"
+            flags = (*flags, f"--draft-vocab={counts},size={FREQUENT}")
         program = "mtpc_sim" if any("gpu-sim" in flag for flag in flags) else "mtpc"
         self.call(program, module, "-o", file, "--jobs=1",
                   *(flag for flag in flags if flag not in imports))
@@ -194,6 +230,40 @@ def check_ends(fixture, server):
     print(f"server: {found} answers end by themselves")
 
 
+def check_client(fixture, server):
+    """Compares answers of the openai package's client with mtp-run's text of ids: a chat, a stream
+    and a stop string."""
+    if not packages.find("openai"):
+        print("client: skipped, because Python has no openai; tools/setup --packages installs it")
+        if os.environ.get("MTP_REQUIRE_PACKAGES"):
+            sys.exit("client: expected the openai package (MTP_REQUIRE_PACKAGES)")
+        return
+    import openai
+    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
+        body = {"model": client.models.list().data[0].id, "max_tokens": 32, "temperature": 0,
+                "extra_body": {"ignore_eos": True}}
+        messages = json.loads((HERE / "conversation.json").read_text())
+        ids, create = fixture.ids["conversation"], client.chat.completions.create
+        if not ids:
+            ids, create = fixture.ids["prompts"][-2], client.completions.create
+        body |= {"messages": messages} if fixture.ids["conversation"] else {"prompt": ids}
+        alone = fixture.run(fixture.artifact("suffix"), [ids], 32, "--temperature", 0, "-k", 0)
+        text = alone["sequences"][0]["text"]
+        stop = text[len(text) // 2:len(text) // 2 + 5]
+        for wanted, end, more in ((text, "length", {}),
+                                  (text[:text.find(stop)], "stop", {"stop": [stop]})):
+            choice = create(**body, **more).choices[0]
+            got = choice.message.content if hasattr(choice, "message") else choice.text
+            check((got, choice.finish_reason), (wanted, end), f"the client's answer, {more}")
+            got, ends = "", []
+            for part in create(stream=True, **body, **more):
+                for choice in part.choices:
+                    got += (choice.delta.content or "") if hasattr(choice, "delta") else choice.text
+                    ends += [choice.finish_reason] * bool(choice.finish_reason)
+            check((got, ends), (wanted, [end]), f"the client's stream, {more}")
+    print(f"client: answers, streams and stop strings of openai {openai.__version__}")
+
+
 def check_server(fixture):
     with serving.Server(str(fixture.artifact("suffix"))) as server:
         check_ids(fixture, server)
@@ -201,6 +271,7 @@ def check_server(fixture):
         check_answers(fixture, server, "/v1/completions", ids, prompt=ids)
         check_chat(fixture, server)
         check_ends(fixture, server)
+        check_client(fixture, server)
     inputs = SOURCE / "test/Tools/Inputs/serve"
     done = subprocess.run([sys.executable, "-B", inputs / "openai_recorded.py",
                            fixture.artifact("suffix"), inputs / "openai_requests.json"],
@@ -222,33 +293,65 @@ def pairwise(*factors):
     return rows
 
 
-SAMPLING = {"greedy": ["--temperature", 0],
-            "sampled": ["--temperature", 0.9, "--top-p", 0.95, "--seed", 5]}
+SAMPLING = {"greedy": {"temperature": 0},
+            "sampled": {"temperature": 0.9, "top_p": 0.95, "seed": 5}}
+# Whether sequences lose their slots for want of pages (tight), and by requests (paused).
+INTERRUPTED = {"never": (False, False), "preempted": (True, False), "paused": (False, True),
+               "both": (True, True)}
+
+
+def generate(fixture, drafter, prompts, count, sampling, is_paused=False, **options):
+    """Returns the output of each prompt, the session's counts, and how often sequences with an
+    output were paused. Every second step pauses a sequence and resumes the one paused before."""
+    library = fixture.tools.parent / "runtime/api/libmtp_runtime.so"
+    session = product.Session(str(fixture.artifact(drafter)), library=str(library), **options)
+    numbers = [session.add(prompt, count, ignore_eos=True, **SAMPLING[sampling])
+               for prompt in prompts]
+    pauses = steps = 0
+    paused = None
+    while session.step() or paused:
+        steps += 1
+        if not is_paused or steps % 2:
+            continue
+        if paused:
+            session.resume(paused)
+        paused = numbers[steps // 2 % len(numbers)]
+        if len(session.output[paused]) in (0, count):
+            paused = None
+            continue
+        session.pause(paused)
+        pauses += 1
+    outputs = session.run()
+    counts = session.statistics()
+    session.close()
+    return [outputs[number] for number in numbers], counts, pauses
 
 
 def check_lossless(fixture):
-    """Compares tokens at any k, drafter, batch and number of pages with plain decoding alone."""
+    """Compares tokens at any k, drafter, batch and interruption with plain decoding alone."""
     prompts = sorted(fixture.ids["prompts"], key=len)[:5]
-    count, plain = 40, {}
-    for sampling, flags in SAMPLING.items():
-        done = fixture.run(fixture.artifact("suffix"), prompts, count, "-k", 0, "--max-batch", 1,
-                           "--no-prefix-cache", *flags)
-        plain[sampling] = [s["output_ids"] for s in done["sequences"]]
+    count, totals, accepted = 40, collections.Counter(), collections.Counter()
+    plain = {sampling: generate(fixture, "suffix", prompts, count, sampling, k=0, slots=1,
+                                prefix_cache=0)[0] for sampling in SAMPLING}
     # Pages for the longest sequence with drafts, and two more.
     tight = -(-(len(prompts[-1]) + count + 16) // 16) + 2
-    factors = [list(DRAFTERS), list(SAMPLING), range(1, DRAFTS + 1), range(1, SLOTS + 1),
-               [0, tight]]
+    factors = [list(fixture.drafters), list(SAMPLING), range(1, DRAFTS + 1), range(1, SLOTS + 1),
+               list(INTERRUPTED)]
     rows = list(itertools.product(*factors)) if fixture.is_long else pairwise(*factors)
-    preemptions = accepted = 0
-    for drafter, sampling, k, slots, pages in rows:
-        done = fixture.run(fixture.artifact(drafter), prompts, count, "-k", k, "--max-batch", slots,
-                           "--kv-pages", pages, *SAMPLING[sampling])
-        check([s["output_ids"] for s in done["sequences"]], plain[sampling],
-              f"{drafter}, {sampling}, k = {k}, {slots} slots, {pages} pages")
-        preemptions += done["preemptions"]
-        accepted += sum(done["accepted"])
-    check((preemptions > 0, accepted > 0), (True, True), f"{preemptions=}, {accepted=}")
-    print(f"lossless: {len(rows)} runs, {preemptions} preemptions, {accepted} accepted drafts")
+    for drafter, sampling, k, slots, interrupted in rows:
+        is_tight, is_paused = INTERRUPTED[interrupted]
+        outputs, counts, pauses = generate(fixture, drafter, prompts, count, sampling, is_paused,
+                                           k=k, slots=slots, kv_pages=tight if is_tight else 0)
+        check(outputs, plain[sampling],
+              f"{drafter}, {sampling}, k = {k}, {slots} slots, {interrupted}")
+        totals.update({"preemptions": counts.preemptions, "pauses": pauses})
+        accepted[drafter] += counts.round_tokens - counts.slot_rounds
+    for name in ("preemptions", "pauses"):
+        check(totals[name] > 0, True, f"{totals[name]} {name}")
+    check(sorted(name for name, number in accepted.items() if number),
+          sorted(fixture.drafters), "drafters with accepted drafts")
+    print(f"lossless: {len(rows)} runs, {totals['preemptions']} preemptions, {totals['pauses']} "
+          f"pauses, accepted drafts: {dict(accepted)}")
 
 
 def check_simulator(fixture):
@@ -283,6 +386,7 @@ def main():
     parser.add_argument("--tools", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--drafter", type=pathlib.Path)
     args = parser.parse_intermixed_args()
     fetch = SOURCE / "models/published/fetch.py"
     found = subprocess.run([sys.executable, "-B", fetch, "--path", args.name], capture_output=True,

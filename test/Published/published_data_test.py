@@ -57,6 +57,14 @@ class Data(unittest.TestCase):
                 self.assertGreaterEqual(min(prompt["margins"]), 0)
 
 
+    def test_drafter(self):
+        """The page of the trained drafter lists its weights if they are committed."""
+        files = [name for name in check_published.TRAINED_FILES
+                 if (check_published.TRAINED / name).exists()]
+        wanted = check_published.TRAINED_FILES if check_published.is_drafter_committed() else ()
+        self.assertEqual(files, list(wanted))
+
+
 class Programs(unittest.TestCase):
     def test_pairs(self):
         factors = [range(4), "abc", range(4), [0, 1]]

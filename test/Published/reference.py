@@ -280,13 +280,15 @@ def computed(path, ids):
             "rounded_perplexity": perplexities[1]}
 
 
-def close(a, b):
-    """Compares with the bounds of another machine's rounding."""
+def close(a, b, key=""):
+    """Compares with the bounds of another machine's rounding. Which rows are rounded up to int8 is
+    chance after some layers, so the rounded perplexity has a bound of 1 %."""
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(close(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(close(a[key], b[key], key) for key in a)
     if isinstance(a, list):
         return len(a) == len(b) and all(map(close, a, b))
-    return abs(a - b) <= (0.01 if isinstance(a, float) else 0)
+    bound = b / 100 if key == "rounded_perplexity" else 0.01 if isinstance(a, float) else 0
+    return abs(a - b) <= bound
 
 
 def main():

@@ -81,3 +81,70 @@ TEST(Metrics, WhatIsAllocatedIsCountedUntilItIsFreed) {
   all.clear();
   EXPECT_LT(heapBytes(metrics) - before, 50000);
 }
+
+// Times are measured from the request to the slot, the first token and the
+// last one.
+TEST(Metrics, TimesOfRequestsAddUp) {
+  CacheConfig cache = {16, 100, true};
+  Metrics metrics("m", cache);
+  Clock::time_point begin;
+  auto after = [&](int tenths) {
+    return begin + std::chrono::milliseconds(100 * tenths);
+  };
+  metrics.submitted(1, {7, 50, 2}, begin);
+  EngineEvent event;
+  event.handle = 1;
+  event.admitted = after(4);
+  metrics.taken(event, FinishReason::None, after(5));
+  event.admitted = {};
+  event.tokens = {1};
+  metrics.taken(event, FinishReason::None, after(10));
+  event.tokens = {2, 3};
+  metrics.taken(event, FinishReason::Length, after(30));
+  const std::string v = "vllm:request_";
+  for (auto [name, value] : std::vector<std::pair<std::string, const char *>>{
+           {v + "queue_time_seconds_sum", "0.4"},
+           {v + "prefill_time_seconds_sum", "0.6"},
+           {v + "decode_time_seconds_sum", "2"},
+           {v + "inference_time_seconds_sum", "2.6"},
+           {v + "time_per_output_token_seconds_sum", "1"},
+           {v + "prompt_tokens_sum", "7"},
+           {v + "generation_tokens_sum", "3"},
+           {v + "max_num_generation_tokens_sum", "3"},
+           {v + "params_max_tokens_sum", "50"},
+           {v + "params_n_sum", "2"},
+           {"llamacpp:n_tokens_max", "10"}})
+    EXPECT_TRUE(has(metrics, name, value)) << name << metrics.text();
+  EXPECT_NE(metrics.text().find("vllm:cache_config_info{block_size=\"16\","),
+            std::string::npos);
+}
+
+TEST(Metrics, HasLlamaServersNames) {
+  Metrics metrics("m");
+  EngineState state;
+  Statistics &s = state.statistics;
+  s.prefillTokens = 30;
+  s.prefillSeconds = 0.5;
+  s.prefillChunks = 2;
+  s.outputTokens = 21;
+  s.decodeTokens = 20;
+  s.decodeSeconds = 0.25;
+  s.rounds = 8;
+  s.slotRounds = 12;
+  state.running = 3;
+  state.waiting = 4;
+  metrics.setState(state);
+  for (auto [name, value] : std::vector<std::pair<const char *, const char *>>{
+           {"prompt_tokens_total", "30"},
+           {"prompt_seconds_total", "0.5"},
+           {"prompt_tokens_seconds", "60"},
+           {"tokens_predicted_total", "21"},
+           {"tokens_predicted_seconds_total", "0.25"},
+           {"predicted_tokens_seconds", "80"},
+           {"n_decode_total", "10"},
+           {"n_busy_slots_per_decode", "1.5"},
+           {"requests_processing", "3"},
+           {"requests_deferred", "4"}})
+    EXPECT_TRUE(has(metrics, std::string("llamacpp:") + name, value))
+        << name << metrics.text();
+}

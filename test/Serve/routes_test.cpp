@@ -3,13 +3,11 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
 #include "test/Runtime/support/ByteTokenizer.h"
-#include "test/Runtime/support/FakeModel.h"
+#include "test/Serve/RoutesRig.h"
 #include "tools/mtp-serve/http/ReplyHeader.h"
-#include "tools/mtp-serve/http/Routes.h"
 #include "tools/mtp-serve/http/Target.h"
 
 #include <future>
-#include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -17,72 +15,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// Routes whose I/O thread is the test's.
-class Rig {
-public:
-  explicit Rig(uint32_t waiting = 64, ServerOptions given = {})
-      : options(std::move(given)),
-        dispatcher(
-            openFake(), makeFacts(facts), limitsOf(options, waiting),
-            [this](std::function<void()> call) { calls.put(std::move(call)); }),
-        routes(dispatcher, options) {}
-
-  RouteAnswer ask(std::string method, std::string path, std::string body = "",
-                  std::string type = "application/json",
-                  std::string authorization = "") {
-    HttpRequest request;
-    request.method = std::move(method);
-    request.path = std::move(path);
-    request.body = std::move(body);
-    request.contentType = std::move(type);
-    request.authorization = std::move(authorization);
-    request.id = "id";
-    return send(std::move(request));
-  }
-  RouteAnswer send(HttpRequest request) {
-    if (auto refusal = routes.answerHeader(request))
-      return {std::move(*refusal), nullptr, nullptr};
-    RouteAnswer answer = routes.answer(request);
-    if (answer.text)
-      answer.reply = answer.text->work();
-    return answer;
-  }
-  /// Returns the answer to a completion's body.
-  std::string complete(const std::string &body) {
-    RouteAnswer answer = ask("POST", "/v1/completions", body);
-    if (!answer.generation)
-      return answer.reply.body;
-    while (!answer.generation->hasEnded())
-      pump();
-    return answer.generation->error() ? errorJson(*answer.generation->error())
-                                      : answer.generation->answer();
-  }
-  void pump() {
-    for (auto &call : calls.take(/*mayWait=*/true))
-      call();
-  }
-
-  static ModelFacts &makeFacts(ModelFacts &facts) {
-    facts.names = {"fake", "alias"};
-    facts.vocab = 64;
-    facts.maxContext = 96;
-    facts.maxK = 4;
-    facts.slots = 4;
-    return facts;
-  }
-
-  static Limits limitsOf(const ServerOptions &options, uint32_t waiting) {
-    Limits limits = options.limits;
-    limits.waiting = waiting;
-    return limits;
-  }
-
-  ServerOptions options;
-  ModelFacts facts;
-  MpscQueue<std::function<void()>> calls;
-  Dispatcher dispatcher;
-  Routes routes;
-};
+using Rig = RoutesRig;
 
 /// Returns a job that keeps the worker busy until `go`.
 std::shared_ptr<TextJob> jobUntil(std::promise<void> &go) {

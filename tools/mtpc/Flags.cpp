@@ -88,8 +88,10 @@ cl::opt<std::string> quantizeHead(
     cl::value_desc(quantizeUsage(QuantizeFlag::Head)), cl::cat(category));
 cl::opt<std::string>
     quantizeEmbedding("quantize-embedding",
-                      cl::desc("Format of embedding tables, which --quantize "
-                               "leaves unchanged; keep= of --quantize applies"),
+                      cl::desc("Format of embedding tables. Without it they "
+                               "stay unchanged, and a table of the head's "
+                               "tensor is read from a quantised head; keep= of "
+                               "--quantize applies"),
                       cl::value_desc(quantizeUsage(QuantizeFlag::Embedding)),
                       cl::cat(category));
 cl::opt<std::string> calibration(

@@ -1,10 +1,9 @@
 """Text, functions and statistics of an artifact, through the runtime's C interface
-(runtime/include/mtp/mtp.h) and ctypes. Tokens and states are numpy arrays."""
+(runtime/include/mtp/mtp.h) and ctypes. Only functions need numpy, whose arrays they take and
+give."""
 
 import ctypes as c
 import os
-
-import numpy as np
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 F32, I32 = 0, 7  # mtp_element
@@ -30,6 +29,10 @@ class Options(c.Structure):
         ("threads", c.c_uint32),
         ("kv_pages", c.c_uint32),
         ("max_slots", c.c_uint32),
+        ("prefill_chunk", c.c_uint32),
+        ("chunks_per_step", c.c_uint32),
+        ("pin_threads", c.c_int),
+        ("prefix_cache", c.c_int),
         ("others", c.c_char * 256),
     ]
 
@@ -47,6 +50,9 @@ class Request(c.Structure):
         ("top_p", c.c_float),
         ("min_p", c.c_float),
         ("seed", c.c_uint64),
+        ("stop_tokens", c.POINTER(c.c_int32)),
+        ("stop_count", c.c_size_t),
+        ("ignore_eos", c.c_int),
         ("others", c.c_char * 256),
     ]
 
@@ -86,14 +92,15 @@ class Statistics(c.Structure):
 CALLBACK = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Update))
 
 
-def _pointer(array, of):
-    return array.ctypes.data_as(c.POINTER(of))
+def _numbers(values):
+    return (c.c_int32 * len(values))(*map(int, values))
 
 
 class Session:
-    """A session of an artifact. `library` is libmtp_runtime.so; without it, the build's."""
+    """A session of an artifact. `library` is libmtp_runtime.so; without it, the build's. `others`
+    are further fields of Options."""
 
-    def __init__(self, artifact, threads=1, slots=0, k=-1, library=None):
+    def __init__(self, artifact, threads=1, slots=0, k=-1, library=None, **others):
         build = os.environ.get("MTP_BUILD_DIR", os.path.join(ROOT, "build"))
         self.lib = c.CDLL(library or os.path.join(build, "runtime", "api", "libmtp_runtime.so"))
         self.lib.mtp_message.restype = c.c_char_p
@@ -103,6 +110,8 @@ class Session:
         options = Options()
         self.lib.mtp_session_options_init(c.byref(options))
         options.threads, options.max_slots, options.k = threads, slots, k
+        for name, value in others.items():
+            setattr(options, name, value)
         made = self.lib.mtp_session_create(self.model, c.byref(options), c.byref(self.session))
         self._check(made)
         self.kept = CALLBACK(self._take)
@@ -121,42 +130,54 @@ class Session:
     def encode(self, text):
         """Returns the ids of text in which names of special tokens are these tokens."""
         data, count = text.encode(), c.c_size_t()
-        ids = np.zeros(len(data) + 1, np.int32)
+        ids = _numbers([0] * (len(data) + 1))
         self._check(
             self.lib.mtp_model_encode(
                 *(self.model, data, c.c_size_t(len(data)), 0, 1),
-                *(_pointer(ids, c.c_int32), c.c_size_t(len(ids)), c.byref(count)),
+                *(ids, c.c_size_t(len(ids)), c.byref(count)),
             )
         )
-        return ids[: count.value].tolist()
+        return ids[: count.value]
 
     def decode(self, ids):
-        ids, length = np.array(ids, np.int32), c.c_size_t()
+        ids, length = _numbers(ids), c.c_size_t()
         room = c.create_string_buffer(64 * len(ids) + 1)
         self._check(
             self.lib.mtp_model_decode(
-                *(self.model, _pointer(ids, c.c_int32), c.c_size_t(len(ids))),
+                *(self.model, ids, c.c_size_t(len(ids))),
                 *(room, c.c_size_t(len(room)), c.byref(length)),
             )
         )
         return room.raw[: length.value].decode()
 
-    def add(self, prompt, max_tokens, temperature=0.0, top_p=1.0, seed=0):
+    def add(self, prompt, max_tokens, temperature=0.0, top_p=1.0, seed=0, ignore_eos=False):
         """Queues a sequence and returns its number."""
-        ids = np.ascontiguousarray(prompt, np.int32)
+        ids = _numbers(prompt)
         r = Request()
         self.lib.mtp_request_init(c.byref(r))
-        r.prompt, r.prompt_count, r.max_tokens = _pointer(ids, c.c_int32), len(ids), max_tokens
-        r.temperature, r.top_p, r.seed = temperature, top_p, seed
+        r.prompt, r.prompt_count, r.max_tokens = ids, len(ids), max_tokens
+        r.temperature, r.top_p, r.seed, r.ignore_eos = temperature, top_p, seed, ignore_eos
         number = c.c_uint64()
         self._check(self.lib.mtp_session_add(self.session, c.byref(r), c.byref(number)))
         self.output[number.value] = []
         return number.value
 
+    def step(self):
+        """Runs a step. Returns whether sequences wait or run after it."""
+        self._check(self.lib.mtp_session_step(self.session, self.kept, None))
+        return not self.lib.mtp_session_idle(self.session)
+
+    def pause(self, number):
+        self._check(self.lib.mtp_session_pause(self.session, c.c_uint64(number)))
+
+    def resume(self, number):
+        self._check(self.lib.mtp_session_resume(self.session, c.c_uint64(number)))
+
     def run(self):
-        """Runs all queued sequences to their ends. Returns the outputs by number."""
+        """Runs all queued sequences to their ends, except paused ones. Returns the outputs by
+        number."""
         while not self.lib.mtp_session_idle(self.session):
-            self._check(self.lib.mtp_session_step(self.session, self.kept, None))
+            self.step()
         done, self.output = self.output, {}
         return done
 
@@ -179,12 +200,15 @@ class Session:
 
     def call(self, name, *arrays):
         """Runs an exported function on i32 arrays. Returns its f32 results."""
+        import numpy as np
+
         inputs, kept = (Tensor * len(arrays))(), []
         for t, a in zip(inputs, arrays):
             a = np.ascontiguousarray(a, np.int32)
             shape = np.array(a.shape, np.uint64)
             kept += [a, shape]
-            t.element, t.rank, t.shape = I32, a.ndim, _pointer(shape, c.c_uint64)
+            t.element, t.rank = I32, a.ndim
+            t.shape = shape.ctypes.data_as(c.POINTER(c.c_uint64))
             t.data, t.bytes = a.ctypes.data, a.nbytes
         results = c.c_void_p()
         self._check(

@@ -263,6 +263,9 @@ struct SequenceUpdate {
   /// New output tokens, in order.
   std::vector<int32_t> tokens;
   FinishReason finish = FinishReason::None;
+  /// The end or stop token that ended the sequence; it is not part of the
+  /// output.
+  std::optional<int32_t> stopToken;
   /// Reason of a failure; OK otherwise. Other sequences are not affected.
   Status error;
   /// Number of drafts in the rounds that gave these tokens. Less than k per

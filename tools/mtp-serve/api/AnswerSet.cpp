@@ -1,12 +1,36 @@
 //===- AnswerSet.cpp - The answers to one request -------------------------===//
 
 #include "tools/mtp-serve/api/AnswerSet.h"
-#include "tools/mtp-serve/api/Sse.h"
-
 #include <algorithm>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::serve;
+
+void AnswerSet::Times::note(std::optional<Clock::time_point> admission,
+                            bool hasTokens) {
+  if (admission)
+    admitted = admission;
+  if (!hasTokens)
+    return;
+  last = Clock::now();
+  if (!first)
+    first = last;
+}
+
+double AnswerSet::Times::promptSeconds() const {
+  std::chrono::duration<double> time(0);
+  if (admitted && first)
+    time = *first - *admitted;
+  return time.count();
+}
+
+double AnswerSet::Times::outputSeconds() const {
+  std::chrono::duration<double> time(0);
+  if (first)
+    time = *last - *first;
+  return time.count();
+}
 
 void AnswerSet::begin(std::vector<PreparedPrompt> prepared) {
   sources = std::move(prepared);
@@ -23,11 +47,13 @@ void AnswerSet::restart() {
                                r.returnsRounds, r.stops};
       options.minTokens = r.minTokens;
       options.isSilent = r.maxTokens == 0u;
+      options.keepsStop = r.keepsStop;
       if (r.isChat) {
         options.reasoning = facts.reasoning;
         options.prompt = prompt.text;
       }
-      Answer &answer = answers.emplace_back(Answer{Choice(std::move(options))});
+      Answer &answer =
+          answers.emplace_back(Answer{Choice(std::move(options)), {}, {}});
       if (r.echo)
         answer.choice.prepend(prompt.text);
     }
@@ -69,20 +95,56 @@ Usage AnswerSet::usage() const {
 }
 
 AnswerHead AnswerSet::head() const {
-  return {id, facts.names.front(), created, request.isChat};
+  return {id, facts.names.front(), created, facts.fingerprint};
+}
+
+Timings AnswerSet::timingsOf(const Answer &answer, size_t index) const {
+  const Statistics &statistics = answer.choice.statistics();
+  Timings timings;
+  uint64_t tokens = sources[index / request.n].ids.size();
+  timings.cachedTokens = std::min(statistics.cachedTokens, tokens);
+  timings.promptTokens = tokens - timings.cachedTokens;
+  timings.outputTokens = answer.choice.tokenCount();
+  timings.promptSeconds = answer.times.promptSeconds();
+  timings.outputSeconds = answer.times.outputSeconds();
+  timings.drafted = sumOf(statistics.drafted);
+  timings.accepted = sumOf(statistics.accepted);
+  return timings;
+}
+
+void AnswerSet::noteProgress(size_t index, const Statistics &statistics) {
+  Answer &answer = answers[index];
+  uint64_t total = sources[index / request.n].ids.size();
+  PromptProgress progress;
+  progress.total = total;
+  progress.cached = std::min(statistics.cachedTokens, total);
+  progress.processed =
+      std::min(statistics.cachedTokens + statistics.prefillTokens, total);
+  if (answer.times.admitted) {
+    std::chrono::duration<double> time =
+        Times::Clock::now() - *answer.times.admitted;
+    progress.seconds = time.count();
+  }
+  answer.progress = progress;
 }
 
 ChoicePart AnswerSet::partOf(size_t index, size_t mostText) {
   Answer &answer = answers[index];
   isRead = true;
+  const PreparedPrompt &source = sources[index / request.n];
   ChoicePart part;
   part.index = index;
+  part.promptTokens = source.ids.size();
+  part.outputTokens = answer.choice.tokenCount();
+  part.progress = std::exchange(answer.progress, std::nullopt);
+  if (request.timesEach)
+    part.timings = timingsOf(answer, index);
   part.text = answer.choice.pending().takeText(mostText);
   part.reasoning = answer.choice.pending().takeReasoning(mostText);
   if (request.returnsIds || !facts.tokenizer) {
     part.ids = answer.choice.pending().takeIds();
     if (!answer.hasBegun)
-      part.promptIds = sources[index / request.n].ids;
+      part.promptIds = source.ids;
   }
   if (request.returnsRounds)
     part.rounds = answer.choice.pending().takeRounds();
@@ -95,13 +157,28 @@ std::string AnswerSet::whole() {
   std::vector<ChoicePart> parts;
   for (size_t i = 0; i < answers.size(); ++i) {
     ChoicePart &part = parts.emplace_back(partOf(i, SIZE_MAX));
-    part.finish = finishName(answers[i].choice.finishReason());
+    addEnd(part);
   }
-  return wholeAnswer(head(), parts, usage());
+  return writer->whole(head(), parts, usage());
+}
+
+void AnswerSet::addEnd(ChoicePart &part) const {
+  const Answer &answer = answers[part.index];
+  const Choice &choice = answer.choice;
+  part.finish = choice.finishReason();
+  if (!choice.stopString().empty())
+    part.stopString = choice.stopString();
+  part.stopToken = choice.stopToken();
+  const std::vector<int32_t> &own = request.stopTokens;
+  part.isOwnStop =
+      part.stopToken && std::ranges::count(own, *part.stopToken) > 0;
+  part.timings = timingsOf(answer, part.index);
+  if (request.form == AnswerForm::Native)
+    part.prompt = sources[part.index / request.n].text;
 }
 
 bool AnswerSet::hasNews(const Answer &answer) const {
-  return answer.choice.pending().hasNews() ||
+  return answer.choice.pending().hasNews() || answer.progress ||
          (answer.choice.isComplete() && !answer.isClosed) ||
          (request.isChat && !answer.hasBegun);
 }
@@ -115,11 +192,9 @@ bool AnswerSet::areClosed() const {
   return std::ranges::all_of(answers, &Answer::isClosed);
 }
 
-std::string AnswerSet::eventOf(const ChoicePart &part) const {
-  std::optional<Usage> soFar;
-  if (request.hasUsageInAll)
-    soFar = usage();
-  return sseEvent(streamPart(head(), part, request.includesUsage, soFar));
+std::string AnswerSet::eventOf(const ChoicePart &part) {
+  bool needsUsage = request.hasUsageInAll || request.form != AnswerForm::OpenAi;
+  return writer->events(head(), part, needsUsage ? usage() : Usage());
 }
 
 /// Returns the new events of an answer. The end has a separate event without
@@ -127,13 +202,14 @@ std::string AnswerSet::eventOf(const ChoicePart &part) const {
 std::string AnswerSet::eventsOf(size_t index) {
   Answer &answer = answers[index];
   std::string events;
-  if (answer.choice.pending().hasNews() || (request.isChat && !answer.hasBegun))
+  if (answer.choice.pending().hasNews() || answer.progress ||
+      (request.isChat && !answer.hasBegun))
     events += eventOf(partOf(index, kMostText));
   if (answer.choice.pending().hasNews() || !answer.choice.isComplete() ||
       answer.isClosed)
     return events;
   ChoicePart part = partOf(index, kMostText);
-  part.finish = finishName(answer.choice.finishReason());
+  addEnd(part);
   answer.isClosed = true;
   return events + eventOf(part);
 }
@@ -145,9 +221,9 @@ std::string AnswerSet::takeEvents() {
   return events;
 }
 
-std::string AnswerSet::lastEvents() const {
-  std::string events;
-  if (request.includesUsage)
-    events += sseEvent(streamUsage(head(), usage()));
-  return events.append(kLastEvent);
+std::string AnswerSet::lastEvents() {
+  Timings timings;
+  for (size_t i = 0; i < answers.size(); ++i)
+    timings.add(timingsOf(answers[i], i));
+  return writer->lastEvents(head(), usage(), timings);
 }

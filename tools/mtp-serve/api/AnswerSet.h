@@ -3,10 +3,11 @@
 #ifndef MTP_TOOLS_MTP_SERVE_API_ANSWERSET_H
 #define MTP_TOOLS_MTP_SERVE_API_ANSWERSET_H
 
-#include "tools/mtp-serve/api/Answers.h"
+#include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Choice.h"
 #include "tools/mtp-serve/api/Prompts.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,22 @@ public:
   /// The largest number of bytes of text in one event.
   static constexpr size_t kMostText = 8 << 10;
 
+  /// When a sequence got a slot, its first token, and its last one so far.
+  struct Times {
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> admitted, first, last;
+
+    void note(std::optional<Clock::time_point> admission, bool hasTokens);
+    /// Return the seconds for the prompt and for the tokens after the first.
+    double promptSeconds() const;
+    double outputSeconds() const;
+  };
+
   struct Answer {
     Choice choice;
+    Times times;
+    /// Progress that was not taken yet.
+    std::optional<PromptProgress> progress;
     /// Whether the answer's first event (with the role or the prompt) was
     /// taken, and whether its last event was taken.
     bool hasBegun = false;
@@ -32,7 +47,8 @@ public:
   /// The answers contain `id` and `created` (seconds since 1970).
   AnswerSet(const GenerationRequest &request, const ModelFacts &facts,
             std::string id, uint64_t created)
-      : request(request), facts(facts), id(std::move(id)), created(created) {}
+      : request(request), facts(facts), id(std::move(id)), created(created),
+        writer(makeWriter(request)) {}
 
   /// Makes the answers, which are empty.
   void begin(std::vector<PreparedPrompt> prepared);
@@ -49,7 +65,13 @@ public:
   /// Returns some of the new events; empty if there are none.
   std::string takeEvents();
   /// Returns the events after all others.
-  std::string lastEvents() const;
+  std::string lastEvents();
+  /// Returns the last event of a stream that fails.
+  std::string errorEvent(const ApiError &error) {
+    return writer->errorEvent(error);
+  }
+  /// Notes how much of an answer's prompt was read.
+  void noteProgress(size_t index, const Statistics &statistics);
   /// Returns whether takeEvents() would return events.
   bool hasNews() const;
   /// Returns whether the last event of each answer was taken.
@@ -67,15 +89,19 @@ private:
   AnswerHead head() const;
   /// Returns the new part of an answer, with at most `mostText` bytes of text.
   ChoicePart partOf(size_t index, size_t mostText);
+  /// Adds the end of an answer to its last part.
+  void addEnd(ChoicePart &part) const;
+  Timings timingsOf(const Answer &answer, size_t index) const;
   /// Returns the new part of an answer as events; empty if there is none.
   std::string eventsOf(size_t index);
-  std::string eventOf(const ChoicePart &part) const;
+  std::string eventOf(const ChoicePart &part);
   Usage usage() const;
 
   const GenerationRequest &request;
   const ModelFacts &facts;
   std::string id;
   uint64_t created;
+  std::unique_ptr<AnswerWriter> writer;
   std::vector<PreparedPrompt> sources;
   std::vector<Answer> answers;
   bool isRead = false;

@@ -1,13 +1,10 @@
-//===- Answers.h - Answers as JSON ------------------------------*- C++ -*-===//
-//
-// The objects of OpenAI's API, each on one line.
-//
-//===----------------------------------------------------------------------===//
+//===- Answers.h - Parts of answers -----------------------------*- C++ -*-===//
 
 #ifndef MTP_TOOLS_MTP_SERVE_API_ANSWERS_H
 #define MTP_TOOLS_MTP_SERVE_API_ANSWERS_H
 
 #include "mtp/session.h"
+#include "runtime/json/JsonWriter.h"
 
 #include <optional>
 #include <string>
@@ -20,7 +17,8 @@ struct AnswerHead {
   std::string id;
   std::string model;
   uint64_t created = 0;
-  bool isChat = false;
+  /// Names the server's version and model; empty: null.
+  std::string fingerprint;
 };
 
 /// For each group of tokens that arrived together: the number of tokens, and
@@ -29,21 +27,53 @@ struct AnswerRounds {
   std::vector<int32_t> tokens, drafted;
 };
 
+/// Numbers and times of sequences, as llama-server reports them.
+struct Timings {
+  /// The number of prompt tokens that were taken from the cache, and the number
+  /// that were computed.
+  uint64_t cachedTokens = 0, promptTokens = 0;
+  uint64_t outputTokens = 0;
+  double promptSeconds = 0, outputSeconds = 0;
+  uint64_t drafted = 0, accepted = 0;
+
+  /// Adds another sequence of the request. The times are those of the slowest.
+  void add(const Timings &other);
+};
+
+/// How much of a prompt was read.
+struct PromptProgress {
+  uint64_t total = 0, cached = 0, processed = 0;
+  double seconds = 0;
+};
+
 /// One answer, or its new part.
 struct ChoicePart {
   size_t index = 0;
   std::string text;
   /// In a chat, the reasoning before the answer.
   std::string reasoning;
-  /// "stop", "length", ...; empty while the answer goes on.
-  std::string finish;
-  /// True for the first part of a chat's streamed answer.
+  /// Why the answer has ended; None while it goes on.
+  FinishReason finish = FinishReason::None;
+  /// The stop string, or the end or stop token, that ended it.
+  std::optional<std::string> stopString;
+  std::optional<int32_t> stopToken;
+  /// Whether `stopToken` is one of the request's stop tokens, not of the model.
+  bool isOwnStop = false;
+  /// True for the first part of a streamed answer.
   bool isFirst = false;
   /// Set if the request asks for ids.
   std::optional<std::vector<int32_t>> ids;
   std::optional<std::vector<int32_t>> promptIds;
   /// Set if the request asks for it.
   std::optional<AnswerRounds> rounds;
+  /// Set in the last part, or in each part if the request asks for it.
+  std::optional<Timings> timings;
+  /// Set in a part without text, before the first token.
+  std::optional<PromptProgress> progress;
+  /// The numbers of tokens of the prompt and of the output so far.
+  size_t promptTokens = 0, outputTokens = 0;
+  /// The text of the prompt, for llama-server's last part.
+  std::string prompt;
 };
 
 struct Usage {
@@ -61,18 +91,12 @@ struct Usage {
 /// Returns OpenAI's name for a finish reason.
 std::string finishName(FinishReason reason);
 
-std::string wholeAnswer(const AnswerHead &head,
-                        const std::vector<ChoicePart> &parts,
-                        const Usage &usage);
+/// Returns the sum of counts.
+uint64_t sumOf(const std::vector<uint64_t> &counts);
 
-/// Returns one event of a stream. Streams with `hasUsage` have a null usage
-/// until their last event, unless `soFar` gives the usage up to this event.
-std::string streamPart(const AnswerHead &head, const ChoicePart &part,
-                       bool hasUsage,
-                       const std::optional<Usage> &soFar = std::nullopt);
-
-/// Returns the last event of a stream with usage: no part, only the usage.
-std::string streamUsage(const AnswerHead &head, const Usage &usage);
+/// Writes the members "timings" and "prompt_progress" of llama-server.
+void writeTimings(JsonWriter &json, const Timings &timings);
+void writeProgress(JsonWriter &json, const PromptProgress &progress);
 
 } // namespace mtp::serve
 

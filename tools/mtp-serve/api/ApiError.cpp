@@ -82,6 +82,8 @@ static std::string repaired(std::string_view text) {
 std::string serve::errorJson(const ApiError &error) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
+  // Anthropic's member.
+  json.field("type", "error");
   json.key("error");
   json.beginObject();
   json.field("message", repaired(error.message));

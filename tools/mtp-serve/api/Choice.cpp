@@ -8,10 +8,12 @@ using namespace mtp;
 using namespace mtp::serve;
 
 Choice::Choice(ChoiceOptions options)
-    : stops(options.stops), thoughtStops(std::move(options.stops)),
-      tokenizer(options.tokenizer), skipsSpecial(options.skipsSpecial),
-      keepsIds(options.keepsIds), keepsRounds(options.keepsRounds),
-      isSilent(options.isSilent), minTokens(options.minTokens) {
+    : stops(options.stops, options.keepsStop),
+      thoughtStops(std::move(options.stops), options.keepsStop),
+      tokenizer(options.tokenizer),
+      flags{options.skipsSpecial, options.keepsIds, options.keepsRounds,
+            options.isSilent, options.keepsStop},
+      minTokens(options.minTokens) {
   DecodeOptions decode;
   decode.skipSpecial = options.skipsSpecial;
   // The output continues a text that the prompt has begun.
@@ -66,19 +68,19 @@ Status Choice::takeSpecial(int32_t token, bool isSearched) {
   addHeld();
   if (splitter->isMark(mark))
     add(splitter->appendSpecial(mark), isSearched);
-  else if (!skipsSpecial)
+  else if (!flags.skipsSpecial)
     add(mark, isSearched);
   return okStatus();
 }
 
 Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
-  if (isSilent)
+  if (flags.isSilent)
     return okStatus();
   size_t before = count;
   for (int32_t token : tokens) {
     if (isComplete())
       break;
-    if (keepsIds)
+    if (flags.keepsIds)
       news.ids.push_back(token);
     ++count;
     if (!decoder)
@@ -91,27 +93,39 @@ Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
     MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
     add(piece, isSearched);
   }
-  if (keepsRounds && count > before) {
+  if (flags.keepsRounds && count > before) {
     news.rounds.tokens.push_back(int32_t(count - before));
     news.rounds.drafted.push_back(int32_t(drafted));
   }
   return okStatus();
 }
 
-void Choice::end(FinishReason reason, Statistics statistics) {
+void Choice::addStopToken(int32_t token) {
+  if (flags.skipsSpecial && tokenizer->isSpecial(token))
+    return;
+  if (Result<std::string> piece = decoder->append(token))
+    add(*piece, /*isSearched=*/false);
+}
+
+void Choice::end(FinishReason reason, Statistics statistics,
+                 std::optional<int32_t> stopToken) {
   ended = true;
   if (!hasStopped())
     setStatistics(std::move(statistics));
   if (isComplete())
     return;
+  if (reason == FinishReason::Stop && !flags.isSilent)
+    endToken = stopToken;
   // A silent answer has reached its limit of no tokens, whatever the model
   // would have said.
-  if (isSilent && reason == FinishReason::Stop)
+  if (flags.isSilent && reason == FinishReason::Stop)
     reason = FinishReason::Length;
-  if (!decoder || isSilent) {
+  if (!decoder || flags.isSilent) {
     finish = reason;
     return;
   }
+  if (flags.keepsStop && endToken)
+    addStopToken(*endToken);
   // An incomplete character, or text that could have been a mark, may complete
   // a stop string.
   bool isSearched = count > minTokens;

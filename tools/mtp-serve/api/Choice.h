@@ -23,8 +23,10 @@ struct ChoiceOptions {
   bool keepsIds = false;
   bool keepsRounds = false;
   std::vector<std::string> stops;
-  /// Whether all tokens are left out.
+  /// Whether all tokens are left out, and whether the text ends with the stop
+  /// string or stop token.
   bool isSilent = false;
+  bool keepsStop = false;
   /// The number of first tokens whose text is not searched for stop strings.
   uint32_t minTokens = 0;
   /// How an answer in a conversation marks reasoning. `prompt` is the text of
@@ -75,8 +77,10 @@ public:
   /// no longer changes it.
   void setStatistics(Statistics statistics) { numbers = std::move(statistics); }
 
-  /// Ends the sequence; no more tokens follow.
-  void end(FinishReason reason, Statistics statistics);
+  /// Ends the sequence; no more tokens follow. `stopToken` is the token that
+  /// ended it, if one did.
+  void end(FinishReason reason, Statistics statistics,
+           std::optional<int32_t> stopToken = std::nullopt);
 
   /// Returns whether a stop string was found. The rest of the sequence is not
   /// needed then.
@@ -86,6 +90,12 @@ public:
   bool isComplete() const { return finish != FinishReason::None; }
   bool hasEnded() const { return ended; }
   FinishReason finishReason() const { return finish; }
+  /// Returns the stop string that was found; empty without one.
+  const std::string &stopString() const {
+    return stops.stopped() ? stops.found() : thoughtStops.found();
+  }
+  /// Returns the token that ended the answer.
+  std::optional<int32_t> stopToken() const { return endToken; }
 
   /// Returns the number of tokens, including the one that completed a stop
   /// string.
@@ -102,6 +112,8 @@ private:
   void add(const AnswerPart &part, bool isSearched);
   /// Adds the text that stop strings have held back.
   void addHeld();
+  /// Adds the text of the token that ended the sequence.
+  void addStopToken(int32_t token);
   Status takeSpecial(int32_t token, bool isSearched);
 
   std::optional<StreamDecoder> decoder;
@@ -110,11 +122,15 @@ private:
   StopStrings stops, thoughtStops;
   std::optional<ReasoningSplitter> splitter;
   const Tokenizer *tokenizer;
-  bool skipsSpecial, keepsIds, keepsRounds, isSilent;
+  /// The options of these names.
+  struct Flags {
+    bool skipsSpecial, keepsIds, keepsRounds, isSilent, keepsStop;
+  } flags;
   uint32_t minTokens;
   PendingAnswer news;
   size_t count = 0;
   FinishReason finish = FinishReason::None;
+  std::optional<int32_t> endToken;
   bool ended = false;
   Statistics numbers;
 };

@@ -226,12 +226,14 @@ static constexpr Field kSamplingFields[] = {
     {"n_predict", maxTokens},
     {"num_predict", maxTokens},
     {"max_new_tokens", maxTokens},
+    {"max_output_tokens", maxTokens},
     {"temperature", temperature},
     {"top_p", topP},
     {"top_k", topK},
     {"min_p", minP},
     {"seed", seed},
     {"stop", stop},
+    {"stop_sequences", stop},
     {"stop_token_ids", stopTokens},
     {"n", answers},
     {"n_cmpl", answers},
@@ -248,6 +250,10 @@ static constexpr Field kSamplingFields[] = {
     {"return_round_tokens", readFlagField<&GenerationRequest::returnsRounds>},
     {"stream", readFlagField<&GenerationRequest::streams>},
     {"stream_options", streamOptions},
+    {"include_stop_str_in_output",
+     readFlagField<&GenerationRequest::keepsStop>},
+    {"timings_per_token", readFlagField<&GenerationRequest::timesEach>},
+    {"return_progress", readFlagField<&GenerationRequest::reportsProgress>},
 };
 
 std::span<const Field> serve::samplingFields() { return kSamplingFields; }

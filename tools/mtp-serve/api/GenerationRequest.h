@@ -20,10 +20,18 @@ struct PromptSource {
   /// Used if the prompt is given as ids.
   std::vector<int32_t> ids;
   bool isText = false;
+  /// The texts and ids of a mixed prompt, which replace all other members.
+  std::vector<PromptSource> parts = {};
+
+  bool hasText() const { return isText || !parts.empty(); }
 };
 
-/// A body of /v1/completions or /v1/chat/completions. All values were checked
-/// against the model, except the length of the prompts.
+/// The API whose form the answer has: OpenAI's completions and chats,
+/// llama-server's completions, Anthropic's messages, or OpenAI's responses.
+enum class AnswerForm : uint8_t { OpenAi, Native, Messages, Responses };
+
+/// A body that asks for output. All values were checked against the model,
+/// except the length of the prompts.
 struct GenerationRequest {
   /// The largest number of sequences for one body.
   static constexpr uint32_t kMaxChoices = 256;
@@ -37,6 +45,19 @@ struct GenerationRequest {
   /// A conversation instead of prompts, as JSON for the chat template.
   std::string conversation;
   bool isChat = false;
+  /// The system's message of APIs that have a field for it.
+  std::string instructions;
+  /// The messages of these APIs as JSON, separated by commas; only for the
+  /// parser.
+  std::string turns;
+  /// The last message's text, and whether the message is the assistant's and
+  /// has no tool calls. After parsing, the text is set only if the answer
+  /// continues it.
+  std::optional<std::string> begun;
+  bool endsWithAnswer = false;
+  /// The fields add_generation_prompt and continue_final_message, if given.
+  std::optional<bool> asksGenerationPrompt, continuesLast;
+  AnswerForm form = AnswerForm::OpenAi;
 
   /// Returns the number of prompts; a conversation makes one.
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
@@ -66,14 +87,25 @@ struct GenerationRequest {
   uint32_t n = 1;
   uint32_t k = Request::kSessions;
   bool echo = false;
+  /// Whether strings of special tokens in prompts are tokens.
+  bool parsesSpecial = false;
   bool ignoreEos = false;
   bool addSpecialTokens = true;
   bool skipSpecialTokens = true;
   /// Whether answers contain token ids.
   bool returnsIds = false;
+  /// Whether /tokenize returns the bytes or the text of each token.
+  bool returnsPieces = false;
+  bool returnsStrings = false;
   /// Whether answers contain the number of tokens that arrived together.
   bool returnsRounds = false;
   bool streams = false;
+  /// Whether an answer ends with its stop string or stop token.
+  bool keepsStop = false;
+  /// Whether each part of a stream has times, and whether parts without text
+  /// report how much of the prompt was read.
+  bool timesEach = false;
+  bool reportsProgress = false;
   /// Whether a stream has its usage after the last part, or in each part so
   /// far.
   bool includesUsage = false;

@@ -16,6 +16,8 @@ struct HttpRequest {
   std::string method;
   /// Decoded path, without the query after '?'.
   std::string path;
+  /// The query after '?', not decoded.
+  std::string query;
   std::string contentType;
   std::string authorization;
   /// The field X-Api-Key.

@@ -36,10 +36,10 @@ static MaybeError joinParts(std::string_view field, const array &parts,
 /// Adds `content`, always as a text. Clients send null or nothing if a message
 /// has tool calls only, and templates concatenate the content.
 static MaybeError addContent(const std::string &name,
-                             const JsonElement &element, JsonWriter &json) {
+                             const JsonElement &element, JsonWriter &json,
+                             std::string &text) {
   array parts;
   std::string_view given;
-  std::string text;
   if (!element.get(parts)) {
     if (MaybeError error = joinParts(name, parts, text))
       return error;
@@ -103,7 +103,7 @@ static void addCalls(const JsonElement &element, JsonWriter &json) {
 
 /// Adds a message in transformers' form, without null members.
 static MaybeError addMessage(size_t index, const JsonElement &element,
-                             JsonWriter &json) {
+                             JsonWriter &json, LastMessage &last) {
   std::string name = strCat("messages[", index, "]");
   object message;
   std::string_view role;
@@ -113,6 +113,7 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
     return wrongField(name + ".role",
                       strCat("expected '", name, ".role' to be a string"));
   bool hasContent = false;
+  last = {"", role == "assistant"};
   json.beginObject();
   for (auto [key, value] : message) {
     bool isContent = key == "content";
@@ -121,9 +122,11 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
       continue;
     json.key(key);
     if (isContent) {
-      if (MaybeError error = addContent(name + ".content", value, json))
+      if (MaybeError error =
+              addContent(name + ".content", value, json, last.text))
         return error;
     } else if (key == "tool_calls") {
+      last.isAnswer = false;
       addCalls(value, json);
     } else {
       json.raw(std::string(simdjson::minify(value)));
@@ -135,11 +138,12 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
   return std::nullopt;
 }
 
-MaybeError serve::writeMessages(const array &messages, JsonWriter &json) {
+MaybeError serve::writeMessages(const array &messages, JsonWriter &json,
+                                LastMessage &last) {
   json.beginArray();
   size_t index = 0;
   for (JsonElement item : messages)
-    if (MaybeError error = addMessage(index++, item, json))
+    if (MaybeError error = addMessage(index++, item, json, last))
       return error;
   json.endArray();
   return std::nullopt;

@@ -6,13 +6,23 @@
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/JsonFields.h"
 
+#include <string>
+
 namespace mtp::serve {
+
+/// The last message, for answers that continue it.
+struct LastMessage {
+  /// The content as a text.
+  std::string text;
+  /// Whether it is the assistant's and has no tool calls.
+  bool isAnswer = false;
+};
 
 /// Writes messages as transformers passes them to a template: without fields
 /// that are null, with contents as text, and with arguments of tool calls as
 /// objects. Reports the first message that is not valid.
-MaybeError writeMessages(const simdjson::dom::array &messages,
-                         JsonWriter &json);
+MaybeError writeMessages(const simdjson::dom::array &messages, JsonWriter &json,
+                         LastMessage &last);
 
 } // namespace mtp::serve
 

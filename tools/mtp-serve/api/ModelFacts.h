@@ -17,6 +17,8 @@ namespace mtp::serve {
 struct ModelFacts {
   /// The names by which requests may call the model; answers use the first.
   std::vector<std::string> names;
+  /// Names the server's version and model in answers.
+  std::string fingerprint;
   uint32_t vocab = 0;
   /// The limit for tokens of prompt and output together.
   uint32_t maxContext = 0;

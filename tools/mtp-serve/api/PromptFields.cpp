@@ -17,30 +17,79 @@ using simdjson::dom::object;
 // Completions
 //===----------------------------------------------------------------------===//
 
-static MaybeError addPrompt(std::string_view field, const JsonElement &element,
-                            Reading &to) {
-  PromptSource prompt;
+/// Reads a text, or ids.
+static MaybeError readPrompt(std::string_view field, const JsonElement &element,
+                             Reading &to, PromptSource &prompt) {
   prompt.isText = element.is_string();
-  MaybeError error =
-      prompt.isText
-          ? readText(field, element, prompt.text)
-          : readIds(field, element, int64_t(to.facts.vocab) - 1, prompt.ids);
-  if (error)
+  if (MaybeError error = prompt.isText
+                             ? readText(field, element, prompt.text)
+                             : readIds(field, element,
+                                       int64_t(to.facts.vocab) - 1, prompt.ids))
     return error;
   if (prompt.isText && !to.facts.tokenizer)
     return wrongField(std::string(field),
                       "expected 'prompt' to be token ids, for the model has "
                       "no tokenizer, got a string");
+  return std::nullopt;
+}
+
+/// Returns whether an array has both strings and numbers, and nothing else.
+static bool isMixed(const array &list) {
+  size_t texts = 0, numbers = 0;
+  for (JsonElement item : list) {
+    texts += item.is_string();
+    numbers += item.is_number();
+  }
+  return texts > 0 && numbers > 0 && texts + numbers == list.size();
+}
+
+/// Reads texts and ids of one prompt, as in llama-server.
+static MaybeError readMixed(std::string_view field, const array &list,
+                            Reading &to, PromptSource &prompt) {
+  for (JsonElement item : list) {
+    int64_t id = 0;
+    PromptSource part;
+    if (item.is_string()) {
+      if (MaybeError error = readPrompt(field, item, to, part))
+        return error;
+    } else if (!getWhole(item, id) || id < 0 || id >= to.facts.vocab) {
+      return wrongField(std::string(field),
+                        strCat("expected token ids of '", field,
+                               "' to be whole numbers of 0 to ",
+                               int64_t(to.facts.vocab) - 1, ", got ",
+                               describe(item)));
+    } else {
+      part.ids.push_back(int32_t(id));
+    }
+    // Ids that follow each other are one part.
+    if (!part.isText && !prompt.parts.empty() && !prompt.parts.back().isText)
+      prompt.parts.back().ids.push_back(part.ids.front());
+    else
+      prompt.parts.push_back(std::move(part));
+  }
+  return std::nullopt;
+}
+
+static MaybeError addPrompt(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  array list;
+  PromptSource prompt;
+  bool isList = !element.get(list);
+  if (MaybeError error = isList && isMixed(list)
+                             ? readMixed(field, list, to, prompt)
+                             : readPrompt(field, element, to, prompt))
+    return error;
   to.request.prompts.push_back(std::move(prompt));
   return std::nullopt;
 }
 
-/// Reads a text, ids, or an array of either.
+/// Reads a text, ids, a mixture, or an array of these.
 static MaybeError prompts(std::string_view field, const JsonElement &element,
                           Reading &to) {
   array list;
   JsonElement first;
-  if (element.get(list) || list.at(0).get(first) || first.is_number()) {
+  if (element.get(list) || list.at(0).get(first) || first.is_number() ||
+      isMixed(list)) {
     if (!element.is_string() && !element.is_array())
       return expected(field, "a string, token ids, or an array of these",
                       element);
@@ -61,6 +110,8 @@ static MaybeError prompts(std::string_view field, const JsonElement &element,
 static constexpr Field kPromptFields[] = {
     {"prompt", prompts},
     {"echo", readFlagField<&GenerationRequest::echo>},
+    {"add_special", readFlagField<&GenerationRequest::addSpecialTokens>},
+    {"parse_special", readFlagField<&GenerationRequest::parsesSpecial>},
     {"add_special_tokens", readFlagField<&GenerationRequest::addSpecialTokens>},
 };
 
@@ -98,7 +149,17 @@ static MaybeError generationPrompt(std::string_view field,
   bool value = true;
   if (MaybeError error = readFlag(field, element, value))
     return error;
+  to.request.asksGenerationPrompt = value;
   return variable(field, element, to);
+}
+
+static MaybeError continuation(std::string_view field,
+                               const JsonElement &element, Reading &to) {
+  bool value = false;
+  if (MaybeError error = readFlag(field, element, value))
+    return error;
+  to.request.continuesLast = value;
+  return std::nullopt;
 }
 
 /// Adds variables whose names are not the server's own.
@@ -127,10 +188,22 @@ static MaybeError messages(std::string_view field, const JsonElement &element,
   if (element.get(list) || list.size() == 0)
     return expected(field, "an array of messages", element);
   JsonWriter json(JsonWriter::Layout::OneLine);
-  if (MaybeError error = writeMessages(list, json))
+  LastMessage last;
+  if (MaybeError error = writeMessages(list, json, last))
     return error;
+  to.request.begun = last.text;
+  to.request.endsWithAnswer = last.isAnswer;
   addVariable(to.request, field, json.text());
   to.request.isChat = true;
+  return std::nullopt;
+}
+
+/// Refuses true: the template alone makes the prompt.
+static MaybeError onlyFalse(std::string_view field, const JsonElement &element,
+                            Reading &) {
+  bool value = false;
+  if (element.get(value) || value)
+    return expected(field, "false in a conversation", element);
   return std::nullopt;
 }
 
@@ -153,9 +226,14 @@ static constexpr Field kConversationFields[] = {
     {"messages", messages},
     {"documents", documents},
     {"add_generation_prompt", generationPrompt},
+    {"continue_final_message", continuation},
     {"chat_template_kwargs", variables},
     {"reasoning_effort", variable},
     {"enable_thinking", variable},
+    {"with_pieces", readFlagField<&GenerationRequest::returnsPieces>},
+    {"return_token_strs", readFlagField<&GenerationRequest::returnsStrings>},
+    {"add_special_tokens", onlyFalse},
+    {"echo", onlyFalse},
     {"thinking", thinking},
 };
 

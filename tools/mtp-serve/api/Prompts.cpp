@@ -39,8 +39,9 @@ static ApiError tooLong(std::string field, const ModelFacts &facts,
 static uint32_t mostTokens(const GenerationRequest &request,
                            const ModelFacts &facts, size_t promptTokens) {
   uint32_t left = facts.maxContext - uint32_t(promptTokens);
-  return std::min(left, request.maxTokens.value_or(
-                            request.isChat ? left : kCompletionTokens));
+  bool isShort = !request.isChat && request.form == AnswerForm::OpenAi;
+  return std::min(
+      left, request.maxTokens.value_or(isShort ? kCompletionTokens : left));
 }
 
 static MaybeError checkLength(const GenerationRequest &request,
@@ -69,29 +70,104 @@ static MaybeError checkLength(const GenerationRequest &request,
   return std::nullopt;
 }
 
+/// Encodes the parts of a mixed prompt. Only a text at the begin gets start
+/// tokens, as in llama-server.
+static MaybeError encodeParts(const GenerationRequest &request,
+                              const ModelFacts &facts,
+                              const PromptSource &source,
+                              PromptTextOptions options,
+                              std::vector<int32_t> &ids) {
+  options.addsStart = request.addSpecialTokens && source.parts.front().isText;
+  for (const PromptSource &part : source.parts) {
+    if (part.isText) {
+      Result<std::vector<int32_t>> more =
+          promptIds(part.text, options, facts.generation, *facts.tokenizer);
+      if (!more)
+        return errorOf(more.status(), "prompt");
+      ids.insert(ids.end(), more->begin(), more->end());
+    } else {
+      ids.insert(ids.end(), part.ids.begin(), part.ids.end());
+    }
+    options.addsStart = false;
+  }
+  return std::nullopt;
+}
+
 static MaybeError prepare(const GenerationRequest &request,
                           const ModelFacts &facts, const PromptSource &source,
                           const std::atomic<bool> *cancelled,
                           PreparedPrompt &prompt) {
+  bool needsText = request.echo || request.form == AnswerForm::Native;
+  PromptTextOptions options = {request.addSpecialTokens, request.parsesSpecial,
+                               cancelled};
   if (source.isText) {
-    Result<std::vector<int32_t>> ids = promptIds(
-        source.text, {request.addSpecialTokens, /*special=*/false, cancelled},
-        facts.generation, *facts.tokenizer);
+    Result<std::vector<int32_t>> ids =
+        promptIds(source.text, options, facts.generation, *facts.tokenizer);
     if (!ids)
       return errorOf(ids.status(), "prompt");
     prompt.ids = std::move(*ids);
-    if (request.echo)
+    if (needsText)
       prompt.text = source.text;
-  } else {
-    prompt.ids = source.ids;
-    if (request.echo && facts.tokenizer) {
-      Result<std::string> text = facts.tokenizer->decode(prompt.ids);
-      if (!text)
-        return errorOf(text.status(), "prompt");
-      prompt.text = std::move(*text);
-    }
+    return checkLength(request, facts, prompt.ids.size());
+  }
+  prompt.ids = source.ids;
+  if (!source.parts.empty())
+    if (MaybeError error =
+            encodeParts(request, facts, source, options, prompt.ids))
+      return error;
+  if (needsText && facts.tokenizer) {
+    Result<std::string> text = facts.tokenizer->decode(prompt.ids);
+    if (!text)
+      return errorOf(text.status(), "prompt");
+    prompt.text = std::move(*text);
   }
   return checkLength(request, facts, prompt.ids.size());
+}
+
+//===----------------------------------------------------------------------===//
+// Conversations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The JSON of a conversation in parts.
+struct Conversation {
+  std::vector<std::string> messages;
+  /// The other variables, with a comma before each.
+  std::string rest;
+
+  /// Returns the JSON with the first `count` messages.
+  std::string first(size_t count, std::string_view more = "") const;
+};
+} // namespace
+
+std::string Conversation::first(size_t count, std::string_view more) const {
+  std::string some = "{\"messages\": [";
+  for (size_t i = 0; i < count; ++i)
+    some += (i > 0 ? ", " : "") + messages[i];
+  return strCat(some, "]", rest, more, "}");
+}
+
+/// Splits a conversation. Leaves out the variable `without`.
+static std::optional<Conversation> split(const std::string &json,
+                                         std::string_view without = "") {
+  JsonTree parsed;
+  simdjson::dom::object variables;
+  simdjson::dom::array messages;
+  if (!parsed.parse(json, {.depth = kMostDepth}).isOk() ||
+      parsed.root().get(variables) ||
+      variables.at_key("messages").get(messages))
+    return std::nullopt;
+  Conversation conversation;
+  for (simdjson::dom::element message : messages)
+    conversation.messages.push_back(simdjson::minify(message));
+  for (auto [key, value] : variables)
+    if (key != "messages" && key != without) {
+      JsonWriter name(JsonWriter::Layout::OneLine);
+      name.value(key);
+      conversation.rest +=
+          ", " + name.text() + ": " + std::string(simdjson::minify(value));
+    }
+  return conversation;
 }
 
 /// Returns the index of the first message with which the template fails: the
@@ -100,39 +176,22 @@ static MaybeError prepare(const GenerationRequest &request,
 /// any single first message.
 static std::optional<size_t> failingMessage(const ModelFacts &facts,
                                             const std::string &conversation) {
-  JsonTree parsed;
-  simdjson::dom::object variables;
-  simdjson::dom::array messages;
-  if (!parsed.parse(conversation, {.depth = kMostDepth}).isOk() ||
-      parsed.root().get(variables) ||
-      variables.at_key("messages").get(messages))
+  std::optional<Conversation> whole = split(conversation);
+  if (!whole)
     return std::nullopt;
-  std::vector<std::string> texts;
-  for (simdjson::dom::element message : messages)
-    texts.push_back(simdjson::minify(message));
-  std::string rest;
-  for (auto [key, value] : variables)
-    if (key != "messages") {
-      JsonWriter name(JsonWriter::Layout::OneLine);
-      name.value(key);
-      rest += ", " + name.text() + ": " + std::string(simdjson::minify(value));
-    }
   // The search must not cost more than the failed rendering.
   RenderOptions few;
   few.maxSteps /= 20;
   auto fails = [&](size_t count) {
-    std::string some = "{\"messages\": [";
-    for (size_t i = 0; i < count; ++i)
-      some += (i > 0 ? ", " : "") + texts[i];
-    some += "]" + rest + "}";
-    return !facts.chat->renderFor(*facts.tokenizer, some, few).isOk();
+    return !facts.chat->renderFor(*facts.tokenizer, whole->first(count), few)
+                .isOk();
   };
-  size_t well = 0, bad = texts.size();
+  size_t well = 0, bad = whole->messages.size();
   // Usually it is the last one.
   for (size_t next = bad > 1 ? bad - 1 : 0; well + 1 < bad;
        next = (well + bad) / 2)
     (fails(next) ? bad : well) = next;
-  bool isFound = bad == 1 && texts.size() == 1 ? fails(1) : well > 0;
+  bool isFound = bad == 1 && whole->messages.size() == 1 ? fails(1) : well > 0;
   return isFound ? std::optional(bad - 1) : std::nullopt;
 }
 
@@ -147,40 +206,116 @@ static ApiError templateError(const Status &status, const ModelFacts &facts,
   return error;
 }
 
-/// Makes the prompt of a conversation by the model's template.
-static MaybeError prepareChat(const GenerationRequest &request,
-                              const ModelFacts &facts,
-                              const std::atomic<bool> *cancelled,
-                              PreparedPrompt &prompt) {
+/// Returns where `part` begins near the end of a text, or npos. The time is
+/// bounded for any text.
+static size_t findNearEnd(std::string_view text, std::string_view part) {
+  constexpr size_t kMostAfter = 256;
+  for (size_t after = 0;
+       after <= kMostAfter && part.size() + after <= text.size(); ++after) {
+    size_t at = text.size() - part.size() - after;
+    if (text.substr(at, part.size()) == part)
+      return at;
+  }
+  return text.npos;
+}
+
+/// Cuts a rendered conversation after the last message's text, as transformers
+/// does. Templates may trim the text. Returns false if it is not at the end.
+static bool cutAfter(ChatPrompt &prompt, std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  size_t first = text.find_first_not_of(kSpace);
+  if (first == text.npos)
+    return false;
+  text.remove_prefix(first);
+  std::string_view trimmed = text.substr(0, text.find_last_not_of(kSpace) + 1);
+  size_t at = findNearEnd(prompt.text, trimmed);
+  if (at == prompt.text.npos)
+    return false;
+  bool isWhole = std::string_view(prompt.text).substr(at).starts_with(text);
+  prompt.text.resize(at + (isWhole ? text : trimmed).size());
+  while (!prompt.literals.empty() &&
+         prompt.literals.back() >= prompt.text.size())
+    prompt.literals.pop_back();
+  return true;
+}
+
+/// Renders a conversation whose last message the answer continues. If the
+/// template does not show its text, the text follows the begin of an answer, as
+/// in llama-server.
+static Result<ChatPrompt> renderBegun(const GenerationRequest &request,
+                                      const ModelFacts &facts) {
+  constexpr std::string_view kPrompt = "add_generation_prompt";
+  std::optional<Conversation> whole = split(request.conversation, kPrompt);
+  if (!whole)
+    return invalidArgument("expected messages, got none");
+  size_t count = whole->messages.size();
+  MTP_ASSIGN_OR_RETURN(
+      ChatPrompt closed,
+      facts.chat->renderFor(
+          *facts.tokenizer,
+          whole->first(count, strCat(", \"", kPrompt, "\": false"))));
+  if (cutAfter(closed, *request.begun))
+    return closed;
+  MTP_ASSIGN_OR_RETURN(
+      ChatPrompt open,
+      facts.chat->renderFor(
+          *facts.tokenizer,
+          whole->first(count - 1, strCat(", \"", kPrompt, "\": true"))));
+  // No special token begins in the message's text.
+  for (size_t i = 0; i < request.begun->size(); ++i)
+    open.literals.push_back(open.text.size() + i);
+  open.text += *request.begun;
+  return open;
+}
+
+MaybeError serve::renderChat(const GenerationRequest &request,
+                             const ModelFacts &facts, ChatPrompt &prompt) {
   Result<ChatPrompt> rendered =
-      facts.chat->renderFor(*facts.tokenizer, request.conversation);
+      request.begun
+          ? renderBegun(request, facts)
+          : facts.chat->renderFor(*facts.tokenizer, request.conversation);
   if (!rendered)
     return templateError(rendered.status(), facts, request);
+  prompt = std::move(*rendered);
+  return std::nullopt;
+}
+
+MaybeError serve::encodeChat(const GenerationRequest &request,
+                             const ModelFacts &facts,
+                             const std::atomic<bool> *cancelled,
+                             PreparedPrompt &prompt) {
+  ChatPrompt rendered;
+  if (MaybeError error = renderChat(request, facts, rendered))
+    return error;
   EncodeOptions options;
   options.addSpecial = false;
   options.parseSpecial = true;
-  options.literals = rendered->literals;
+  options.literals = rendered.literals;
   options.cancelled = cancelled;
   Result<std::vector<int32_t>> ids =
-      facts.tokenizer->encode(rendered->text, options);
+      facts.tokenizer->encode(rendered.text, options);
   if (!ids)
     return errorOf(ids.status(), "messages");
   prompt.ids = std::move(*ids);
-  prompt.text = std::move(rendered->text);
-  return checkLength(request, facts, prompt.ids.size());
+  prompt.text = std::move(rendered.text);
+  return std::nullopt;
 }
 
 bool serve::hasTexts(const GenerationRequest &request) {
   return request.isChat ||
-         std::ranges::any_of(request.prompts, &PromptSource::isText);
+         std::ranges::any_of(request.prompts, &PromptSource::hasText);
 }
 
 MaybeError serve::preparePrompts(const GenerationRequest &request,
                                  const ModelFacts &facts,
                                  std::vector<PreparedPrompt> &prompts,
                                  const std::atomic<bool> *cancelled) {
-  if (request.isChat)
-    return prepareChat(request, facts, cancelled, prompts.emplace_back());
+  if (request.isChat) {
+    PreparedPrompt &prompt = prompts.emplace_back();
+    if (MaybeError error = encodeChat(request, facts, cancelled, prompt))
+      return error;
+    return checkLength(request, facts, prompt.ids.size());
+  }
   for (const PromptSource &source : request.prompts)
     if (MaybeError error =
             prepare(request, facts, source, cancelled, prompts.emplace_back()))

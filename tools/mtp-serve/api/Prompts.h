@@ -17,6 +17,15 @@ struct PreparedPrompt {
 /// Returns whether prompts are texts, which take time to encode.
 bool hasTexts(const GenerationRequest &request);
 
+/// Renders a conversation with the model's template.
+MaybeError renderChat(const GenerationRequest &request, const ModelFacts &facts,
+                      ChatPrompt &prompt);
+/// Makes the prompt of a conversation, of any length. Ends early if another
+/// thread sets `cancelled`, which may be null.
+MaybeError encodeChat(const GenerationRequest &request, const ModelFacts &facts,
+                      const std::atomic<bool> *cancelled,
+                      PreparedPrompt &prompt);
+
 /// Encodes the prompts and checks that they fit into the context together with
 /// the output. Ends early if another thread sets `cancelled`.
 MaybeError preparePrompts(const GenerationRequest &request,

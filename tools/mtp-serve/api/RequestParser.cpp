@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/api/FieldReaders.h"
 #include "tools/mtp-serve/api/KnownFields.h"
+#include "tools/mtp-serve/api/Turns.h"
 
 #include <algorithm>
 #include <set>
@@ -33,14 +34,17 @@ static MaybeError readField(std::string_view name, const JsonElement &value,
   return field ? field->read(name, value, to) : checkKnownField(name, value);
 }
 
-static MaybeError readFields(const object &body, std::span<const Field> own,
-                             Reading &to) {
+/// Reads all fields. If a name is in several lists, the first list counts.
+static MaybeError
+readFields(const object &body,
+           std::initializer_list<std::span<const Field>> lists, Reading &to) {
   setDefaults(to.facts.generation, to.request);
   std::set<std::string_view> seen;
   for (auto [key, value] : body) {
-    const Field *field = findField(own, key);
-    if (!field)
-      field = findField(samplingFields(), key);
+    const Field *field = nullptr;
+    for (std::span<const Field> list : lists)
+      if (!field)
+        field = findField(list, key);
     if (!seen.insert(key).second)
       return wrongField(std::string(key),
                         strCat("expected one '", key, "', got another"));
@@ -79,31 +83,89 @@ MaybeError serve::parseCompletion(std::string_view body,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error = readFields(json.object(), promptFields(), reading))
+  if (MaybeError error = readFields(
+          json.object(), {promptFields(), samplingFields()}, reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
   return checkWhole(facts, request);
 }
 
-MaybeError serve::parseChat(std::string_view body, const ModelFacts &facts,
+MaybeError serve::parseNative(std::string_view body, const ModelFacts &facts,
+                              GenerationRequest &request) {
+  request.form = AnswerForm::Native;
+  request.parsesSpecial = true;
+  return parseCompletion(body, facts, request);
+}
+
+/// Decides whether the answer continues the last message. llama-server
+/// continues an assistant's text by default; vLLM's fields overrule that.
+static MaybeError settleContinuation(GenerationRequest &request) {
+  bool asks = request.asksGenerationPrompt.value_or(false);
+  if (request.continuesLast.value_or(false) && asks)
+    return wrongField("continue_final_message",
+                      "expected 'continue_final_message' or "
+                      "'add_generation_prompt', got both");
+  bool isDefault = request.endsWithAnswer && !request.begun->empty() &&
+                   !request.asksGenerationPrompt;
+  if (!request.continuesLast.value_or(isDefault))
+    request.begun = std::nullopt;
+  return std::nullopt;
+}
+
+/// Reads a conversation whose fields are in `own`, or are fields of chats.
+static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
+                            std::span<const Field> own, const char *field,
                             GenerationRequest &request) {
   if (!facts.chat || !facts.tokenizer)
     return wrongField(
-        "messages",
-        strCat("expected a model with a ",
-               facts.tokenizer ? "chat template" : "tokenizer",
-               ", got one without: /v1/completions takes prompts, and "
-               "mtp-serve --chat-template a template"));
+        field, strCat("expected a model with a ",
+                      facts.tokenizer ? "chat template" : "tokenizer",
+                      ", got one without: /v1/completions takes prompts, and "
+                      "mtp-serve --chat-template a template"));
   JsonBody json;
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
   if (MaybeError error =
-          readFields(json.object(), conversationFields(), reading))
+          readFields(json.object(),
+                     {own, conversationFields(), samplingFields()}, reading))
     return error;
   if (!request.isChat)
-    return wrongField("messages", "expected 'messages', got none");
+    return wrongField(field, strCat("expected '", field, "', got none"));
+  if (!request.turns.empty())
+    joinTurns(request);
   request.conversation = "{" + request.conversation + "}";
+  if (MaybeError error = settleContinuation(request))
+    return error;
+  if (request.form != AnswerForm::OpenAi && request.n != 1)
+    return wrongField("n", strCat("expected 'n' to be 1, got ", request.n));
   return checkWhole(facts, request);
+}
+
+MaybeError serve::parseChat(std::string_view body, const ModelFacts &facts,
+                            GenerationRequest &request) {
+  return parseTalk(body, facts, {}, "messages", request);
+}
+
+MaybeError serve::parseCountedMessages(std::string_view body,
+                                       const ModelFacts &facts,
+                                       GenerationRequest &request) {
+  request.form = AnswerForm::Messages;
+  return parseTalk(body, facts, messagesFields(), "messages", request);
+}
+
+MaybeError serve::parseMessages(std::string_view body, const ModelFacts &facts,
+                                GenerationRequest &request) {
+  if (MaybeError error = parseCountedMessages(body, facts, request))
+    return error;
+  if (!request.maxTokens)
+    return wrongField("max_tokens", "expected 'max_tokens', got none");
+  return std::nullopt;
+}
+
+MaybeError serve::parseResponses(std::string_view body, const ModelFacts &facts,
+                                 GenerationRequest &request) {
+  request.form = AnswerForm::Responses;
+  return parseTalk(body, facts, responsesFields(), "input", request);
 }

@@ -12,10 +12,22 @@ namespace mtp::serve {
 /// field goes to `ignored`, or is an error if the server is strict.
 MaybeError parseCompletion(std::string_view body, const ModelFacts &facts,
                            GenerationRequest &request);
+/// Reads a body of llama-server's /completion like parseCompletion().
+MaybeError parseNative(std::string_view body, const ModelFacts &facts,
+                       GenerationRequest &request);
 /// Reads a body of /v1/chat/completions like parseCompletion(). Fails if the
 /// model has no template.
 MaybeError parseChat(std::string_view body, const ModelFacts &facts,
                      GenerationRequest &request);
+
+/// Read bodies of Anthropic's /v1/messages (without a limit on tokens for
+/// /v1/messages/count_tokens) and of OpenAI's /v1/responses like parseChat().
+MaybeError parseMessages(std::string_view body, const ModelFacts &facts,
+                         GenerationRequest &request);
+MaybeError parseCountedMessages(std::string_view body, const ModelFacts &facts,
+                                GenerationRequest &request);
+MaybeError parseResponses(std::string_view body, const ModelFacts &facts,
+                          GenerationRequest &request);
 
 } // namespace mtp::serve
 

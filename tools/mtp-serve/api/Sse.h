@@ -20,6 +20,14 @@ inline std::string sseEvent(std::string_view data) {
   return event;
 }
 
+/// Returns an event with a name, as in the APIs that name their events.
+inline std::string sseEvent(std::string_view name, std::string_view data) {
+  std::string event = "event: ";
+  event += name;
+  event += "\n";
+  return event + sseEvent(data);
+}
+
 } // namespace mtp::serve
 
 #endif // MTP_TOOLS_MTP_SERVE_API_SSE_H

@@ -7,7 +7,8 @@
 
 using namespace mtp::serve;
 
-StopStrings::StopStrings(std::vector<std::string> strings) {
+StopStrings::StopStrings(std::vector<std::string> strings, bool keepsStop)
+    : keepsStop(keepsStop) {
   for (std::string &string : strings) {
     Matcher matcher;
     matcher.fallback.assign(string.size(), 0);
@@ -45,7 +46,8 @@ std::string StopStrings::append(std::string_view piece) {
     }
     if (longest > 0) {
       hasStopped = true;
-      held.resize(held.size() - longest);
+      stop = held.substr(held.size() - longest);
+      held.resize(held.size() - (keepsStop ? 0 : longest));
       return std::exchange(held, "");
     }
   }

@@ -19,8 +19,10 @@ namespace mtp::serve {
 /// If pieces and strings are well-formed UTF-8, the results are as well.
 class StopStrings {
 public:
-  /// No element of `strings` may be empty.
-  explicit StopStrings(std::vector<std::string> strings = {});
+  /// No element of `strings` may be empty. `keepsStop`: the text ends with the
+  /// stop string.
+  explicit StopStrings(std::vector<std::string> strings = {},
+                       bool keepsStop = false);
 
   /// Returns the text that is certain after `piece`. Returns nothing more once
   /// stopped().
@@ -30,6 +32,8 @@ public:
   std::string finish();
 
   bool stopped() const { return hasStopped; }
+  /// Returns the stop string that was found; empty before that.
+  const std::string &found() const { return stop; }
 
 private:
   /// One string, and the length of its prefix with which the text ends (Knuth,
@@ -45,7 +49,8 @@ private:
   };
 
   std::vector<Matcher> matchers;
-  std::string held;
+  std::string held, stop;
+  bool keepsStop;
   bool hasStopped = false;
 };
 

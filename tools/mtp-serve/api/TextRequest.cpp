@@ -5,6 +5,8 @@
 #include "runtime/json/JsonWriter.h"
 #include "runtime/utf8/Utf8.h"
 #include "tools/mtp-serve/api/JsonFields.h"
+#include "tools/mtp-serve/api/Prompts.h"
+#include "tools/mtp-serve/api/RequestParser.h"
 #include "tools/support/PromptText.h"
 
 using namespace mtp;
@@ -33,34 +35,54 @@ struct TokenizeBody {
   /// Options of llama.cpp's and of vLLM's replies.
   bool hasPieces = false;
   bool hasStrings = false;
+  std::optional<bool> addsStart, isSpecial;
+  /// The defaults depend on the name of the text.
   PromptTextOptions options;
 };
 } // namespace
+
+/// Reads a field of a body with a text. Sets `isKnown` if there is such a
+/// field.
+static MaybeError readTokenizeField(std::string_view key,
+                                    const JsonElement &value,
+                                    TokenizeBody &body, bool &isKnown) {
+  bool flag = false;
+  if (key == "prompt" || key == "content") {
+    // llama.cpp's defaults go with its name of the text.
+    body.options.addsStart = key == "prompt";
+    body.options.special = key == "content";
+    body.hasText = true;
+    return readText(key, value, body.text);
+  }
+  if (key == "with_pieces")
+    return readFlag(key, value, body.hasPieces);
+  if (key == "return_token_strs")
+    return readFlag(key, value, body.hasStrings);
+  bool isStart = key == "add_special_tokens" || key == "add_special";
+  isKnown = isStart || key == "parse_special" || key == "model";
+  if (!isKnown || key == "model")
+    return std::nullopt;
+  MaybeError error = readFlag(key, value, flag);
+  (isStart ? body.addsStart : body.isSpecial) = flag;
+  return error;
+}
 
 static MaybeError readTokenize(const simdjson::dom::object &object,
                                const ModelFacts &facts, TokenizeBody &body,
                                HttpReply &reply) {
   for (auto [key, value] : object) {
-    MaybeError error;
-    if (key == "prompt" || key == "content") {
-      error = readText(key, value, body.text);
-      body.hasText = true;
-    } else if (key == "add_special_tokens" || key == "add_special") {
-      error = readFlag(key, value, body.options.addsStart);
-    } else if (key == "parse_special") {
-      error = readFlag(key, value, body.options.special);
-    } else if (key == "with_pieces") {
-      error = readFlag(key, value, body.hasPieces);
-    } else if (key == "return_token_strs") {
-      error = readFlag(key, value, body.hasStrings);
-    } else if (key != "model") {
+    bool isKnown = true;
+    MaybeError error = readTokenizeField(key, value, body, isKnown);
+    if (!error && !isKnown)
       error = ignore(key, facts, reply);
-    }
     if (error)
       return error;
   }
   if (!body.hasText)
-    return wrongField("prompt", "expected a 'prompt' or a 'content', got none");
+    return wrongField("prompt", "expected a 'prompt', a 'content' or "
+                                "'messages', got none");
+  body.options.addsStart = body.addsStart.value_or(body.options.addsStart);
+  body.options.special = body.isSpecial.value_or(body.options.special);
   return std::nullopt;
 }
 
@@ -111,31 +133,97 @@ static Status writeTokens(JsonWriter &writer, const Tokenizer &tokenizer,
   return okStatus();
 }
 
+/// Reads a conversation, with any field of a chat. The fields of the reply's
+/// form are not of the chat.
+static MaybeError readConversation(std::string_view text,
+                                   const ModelFacts &facts,
+                                   GenerationRequest &request,
+                                   HttpReply &reply) {
+  if (MaybeError error = parseChat(text, facts, request))
+    return error;
+  reply.ignored = request.ignored;
+  return std::nullopt;
+}
+
+/// Encodes the text or the conversation of a body.
+static MaybeError encodeBody(std::string_view text, const ModelFacts &facts,
+                             const std::atomic<bool> &cancelled,
+                             TokenizeBody &body, std::vector<int32_t> &ids,
+                             HttpReply &reply) {
+  JsonBody json;
+  if (MaybeError error = json.parse(text))
+    return error;
+  JsonElement messages;
+  if (!json.object().at_key("messages").get(messages)) {
+    GenerationRequest request;
+    PreparedPrompt prompt;
+    if (MaybeError error = readConversation(text, facts, request, reply))
+      return error;
+    body.hasPieces = request.returnsPieces;
+    body.hasStrings = request.returnsStrings;
+    MaybeError error = encodeChat(request, facts, &cancelled, prompt);
+    ids = std::move(prompt.ids);
+    return error;
+  }
+  if (MaybeError error = readTokenize(json.object(), facts, body, reply))
+    return error;
+  body.options.cancelled = &cancelled;
+  Result<std::vector<int32_t>> encoded =
+      promptIds(body.text, body.options, facts.generation, *facts.tokenizer);
+  if (!encoded)
+    return errorOf(encoded.status(), "prompt");
+  ids = std::move(*encoded);
+  return std::nullopt;
+}
+
 MaybeError serve::answerTokenize(std::string_view text, const ModelFacts &facts,
                                  const std::atomic<bool> &cancelled,
                                  HttpReply &reply) {
   if (!facts.tokenizer)
     return noTokenizer();
-  JsonBody json;
   TokenizeBody body;
-  if (MaybeError error = json.parse(text))
+  std::vector<int32_t> ids;
+  if (MaybeError error = encodeBody(text, facts, cancelled, body, ids, reply))
     return error;
-  if (MaybeError error = readTokenize(json.object(), facts, body, reply))
-    return error;
-  body.options.cancelled = &cancelled;
-  Result<std::vector<int32_t>> ids =
-      promptIds(body.text, body.options, facts.generation, *facts.tokenizer);
-  if (!ids)
-    return errorOf(ids.status(), "prompt");
   JsonWriter writer(JsonWriter::Layout::OneLine);
   writer.beginObject();
-  writer.field("count", ids->size());
+  writer.field("count", ids.size());
   writer.field("max_model_len", facts.maxContext);
-  if (Status status = writeTokens(writer, *facts.tokenizer, *ids, body);
+  if (Status status = writeTokens(writer, *facts.tokenizer, ids, body);
       !status.isOk())
     return ownErrorOf(status);
   writer.endObject();
   reply.body = writer.text();
+  return std::nullopt;
+}
+
+MaybeError serve::answerTemplate(std::string_view text, const ModelFacts &facts,
+                                 const std::atomic<bool> &, HttpReply &reply) {
+  GenerationRequest request;
+  ChatPrompt prompt;
+  if (MaybeError error = readConversation(text, facts, request, reply))
+    return error;
+  if (MaybeError error = renderChat(request, facts, prompt))
+    return error;
+  JsonWriter writer(JsonWriter::Layout::OneLine);
+  writer.beginObject();
+  writer.field("prompt", prompt.text);
+  writer.endObject();
+  reply.body = writer.text();
+  return std::nullopt;
+}
+
+MaybeError serve::answerCount(std::string_view text, const ModelFacts &facts,
+                              const std::atomic<bool> &cancelled,
+                              HttpReply &reply) {
+  GenerationRequest request;
+  PreparedPrompt prompt;
+  if (MaybeError error = parseCountedMessages(text, facts, request))
+    return error;
+  reply.ignored = request.ignored;
+  if (MaybeError error = encodeChat(request, facts, &cancelled, prompt))
+    return error;
+  reply.body = strCat("{\"input_tokens\": ", prompt.ids.size(), "}");
   return std::nullopt;
 }
 

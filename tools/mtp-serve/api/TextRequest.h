@@ -12,9 +12,9 @@
 
 namespace mtp::serve {
 
-/// Answers a body of /tokenize: {"prompt": text} as in vLLM, or {"content":
-/// text} as in llama.cpp. Ends early if another thread sets `cancelled`; so
-/// does answerDetokenize().
+/// Answers a body of /tokenize: {"prompt": text} or {"messages": [...]} as in
+/// vLLM, or {"content": text} as in llama.cpp. Ends early if another thread
+/// sets `cancelled`; so does answerDetokenize().
 MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
                           const std::atomic<bool> &cancelled, HttpReply &reply);
 
@@ -22,6 +22,14 @@ MaybeError answerTokenize(std::string_view body, const ModelFacts &facts,
 MaybeError answerDetokenize(std::string_view body, const ModelFacts &facts,
                             const std::atomic<bool> &cancelled,
                             HttpReply &reply);
+
+/// Answers a body of /apply-template, a chat's: the rendered prompt.
+MaybeError answerTemplate(std::string_view body, const ModelFacts &facts,
+                          const std::atomic<bool> &cancelled, HttpReply &reply);
+
+/// Answers a body of Anthropic's /v1/messages/count_tokens.
+MaybeError answerCount(std::string_view body, const ModelFacts &facts,
+                       const std::atomic<bool> &cancelled, HttpReply &reply);
 
 } // namespace mtp::serve
 

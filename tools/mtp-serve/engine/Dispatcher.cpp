@@ -19,10 +19,17 @@ static std::mt19937_64 seededRandom() {
   return std::mt19937_64(seed);
 }
 
+static CacheConfig cacheOf(const Session &session) {
+  const SessionOptions &options = session.options();
+  return {session.model()->envelope()->pageTokens, options.kvPages,
+          options.prefixCache};
+}
+
 Dispatcher::Dispatcher(std::unique_ptr<Session> session,
                        const ModelFacts &facts, const Limits &limits,
                        Post given)
-    : facts(facts), post(std::move(given)), numbers(facts.names.front()),
+    : facts(facts), post(std::move(given)),
+      numbers(facts.names.front(), cacheOf(*session)),
       budget(std::make_shared<RequestMemoryLimit>(limits.bodiesBytes,
                                                   limits.keyCount > 1)),
       gate(limits, facts.slots), random(seededRandom()),
@@ -112,16 +119,21 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
   Handle handle = generation->firstHandle();
   for (const Request &sequence : generation->sequences(0)) {
     running[handle] = begun;
-    numbers.submitted(handle++, sequence.prompt.size(), arrived);
+    numbers.submitted(
+        handle++,
+        {sequence.prompt.size(), sequence.maxTokens, generation->asked().n},
+        arrived);
   }
   submitAll(*generation);
 }
 
 void Dispatcher::submitAll(const Generation &generation) {
   Handle handle = generation.firstHandle();
+  const GenerationRequest &asked = generation.asked();
+  EventDetail detail = {!asked.stops.empty() || asked.timesEach,
+                        asked.streams && asked.reportsProgress};
   for (Request &sequence : generation.sequences(running.at(handle).seed))
-    current().submit(handle++, std::move(sequence),
-                     /*countsEach=*/!generation.asked().stops.empty());
+    current().submit(handle++, std::move(sequence), detail);
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {

@@ -61,6 +61,8 @@ public:
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
   const std::shared_ptr<RequestMemoryLimit> &bodies() const { return budget; }
+  /// Returns the number of sequences that run or wait.
+  size_t sequenceCount() const { return gate.sequenceCount(); }
   /// Returns an id that no other request has.
   std::string makeId();
 

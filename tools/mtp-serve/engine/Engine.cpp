@@ -16,8 +16,8 @@ Engine::~Engine() {
   thread.join();
 }
 
-void Engine::submit(Handle handle, Request request, bool countsEach) {
-  inbox.put(Submission{handle, std::move(request), countsEach});
+void Engine::submit(Handle handle, Request request, EventDetail detail) {
+  inbox.put(Submission{handle, std::move(request), detail});
 }
 
 void Engine::cancel(Handle handle) { inbox.put(Cancellation{handle}); }
@@ -53,8 +53,9 @@ void Engine::apply(Submission &submission) {
   if (id) {
     handles[*id] = submission.handle;
     ids[submission.handle] = *id;
-    if (submission.countsEach)
+    if (submission.detail.countsEach)
       counting.insert(*id);
+    prompts[*id] = {false, submission.detail.reportsProgress};
   } else {
     event.finish = FinishReason::Failed;
     event.error = id.status();
@@ -84,15 +85,37 @@ void Engine::apply(Hold &hold) {
 }
 
 void Engine::step() {
+  Clock::time_point begin = Clock::now();
   Result<std::vector<SequenceUpdate>> updates = session->step();
   if (!updates)
     return fail(updates.status());
+  reportPrompts(begin);
   for (const SequenceUpdate &update : *updates)
     take(update);
   // Fetch the counters of rounds that follow each other on a device.
   if (session->idle())
     if (Status status = session->step().status(); !status.isOk())
       fail(status);
+}
+
+void Engine::reportPrompts(Clock::time_point begin) {
+  for (auto &[id, prompt] : prompts) {
+    if (prompt.isAdmitted && !prompt.reportsProgress)
+      continue;
+    Result<SequenceState> state = session->state(id);
+    if (!state || *state == SequenceState::Waiting)
+      continue;
+    EngineEvent event;
+    event.handle = handles.at(id);
+    if (!std::exchange(prompt.isAdmitted, true))
+      event.admitted = begin;
+    if (Result<Statistics> statistics = session->statistics(id);
+        statistics && prompt.reportsProgress) {
+      event.isProgress = true;
+      event.statistics = std::move(*statistics);
+    }
+    report.events.push_back(std::move(event));
+  }
 }
 
 void Engine::take(const SequenceUpdate &update) {
@@ -103,7 +126,10 @@ void Engine::take(const SequenceUpdate &update) {
   event.tokens = update.tokens;
   event.drafted = update.drafted;
   event.finish = update.finish;
+  event.stopToken = update.stopToken;
   event.error = update.error;
+  if (!update.tokens.empty())
+    prompts.erase(update.id);
   if (update.finish != FinishReason::None)
     return end(update.id, std::move(event));
   event.handle = found->second;
@@ -121,6 +147,7 @@ void Engine::end(SequenceId id, EngineEvent event) {
   ids.erase(event.handle);
   handles.erase(id);
   counting.erase(id);
+  prompts.erase(id);
   report.events.push_back(std::move(event));
 }
 

@@ -6,14 +6,18 @@
 #include "mtp/session.h"
 #include "tools/mtp-serve/engine/MpscQueue.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <thread>
 #include <variant>
 
 namespace mtp::serve {
+
+using Clock = std::chrono::steady_clock;
 
 /// A sequence's name, chosen by the submitter; each name is used once.
 using Handle = uint64_t;
@@ -29,9 +33,24 @@ struct EngineEvent {
   /// Failed without an earlier `accepted` means that it was refused; `error`
   /// gives the reason.
   FinishReason finish = FinishReason::None;
+  /// The end or stop token that ended it, if one did.
+  std::optional<int32_t> stopToken;
   Status error;
+  /// When it got a slot for the first time. Comes once, not after the first
+  /// token.
+  std::optional<Clock::time_point> admitted;
+  /// Whether `statistics` says how much of the prompt was read.
+  bool isProgress = false;
   /// Set when the sequence has ended, or in each event if the submitter asked.
   Statistics statistics;
+};
+
+/// The events that a sequence has besides its tokens and its end.
+struct EventDetail {
+  /// Whether each event has statistics.
+  bool countsEach = false;
+  /// Whether events before the first token report progress.
+  bool reportsProgress = false;
 };
 
 /// The state of the session after a step.
@@ -65,8 +84,7 @@ public:
   /// Waits for all submitted sequences; cancel them first to be quick.
   ~Engine();
 
-  /// Submits a sequence. `countsEach`: all of its events carry statistics.
-  void submit(Handle handle, Request request, bool countsEach = false);
+  void submit(Handle handle, Request request, EventDetail detail = {});
   /// Ends a sequence with the event Cancelled. No effect if it has ended.
   void cancel(Handle handle);
   /// Frees the sequence's slot for others until resume(). No effect if it has
@@ -80,7 +98,7 @@ private:
   struct Submission {
     Handle handle;
     Request request;
-    bool countsEach;
+    EventDetail detail;
   };
   struct Cancellation {
     Handle handle;
@@ -98,6 +116,9 @@ private:
   /// Runs one step; its results go into `report`.
   void step();
   void take(const SequenceUpdate &update);
+  /// Reports sequences that a step has admitted, which began at `begin`, and
+  /// the progress of their prompts.
+  void reportPrompts(Clock::time_point begin);
   /// Reports that a sequence has ended, and forgets it.
   void end(SequenceId id, EngineEvent event);
   /// Fails all sequences.
@@ -113,6 +134,12 @@ private:
   std::map<Handle, SequenceId> ids;
   /// Sequences whose events all carry statistics.
   std::set<SequenceId> counting;
+  /// Sequences without a token: whether each has had a slot, and whether it
+  /// reports progress.
+  struct Prompt {
+    bool isAdmitted, reportsProgress;
+  };
+  std::map<SequenceId, Prompt> prompts;
   EngineReport report;
   Status failure;
   std::thread thread;

@@ -1,8 +1,6 @@
 //===- Generation.cpp - The answer to one request -------------------------===//
 
 #include "tools/mtp-serve/engine/Generation.h"
-#include "tools/mtp-serve/api/Sse.h"
-
 #include <algorithm>
 
 using namespace mtp;
@@ -57,16 +55,21 @@ void Generation::take(const EngineEvent &event) {
   Choice &choice = answer.choice;
   answer.isAccepted |= event.accepted;
   accepted += event.accepted;
+  answer.times.note(event.admitted, !event.tokens.empty());
+  if (event.isProgress && request.streams)
+    answers.noteProgress(index, event.statistics);
   bool wasComplete = choice.isComplete();
   if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
     fail(ownErrorOf(status));
+  if (request.timesEach && !wasComplete && !event.tokens.empty())
+    choice.setStatistics(event.statistics);
   if (!wasComplete && choice.hasStopped()) {
     // Rounds after the stop string do not count for the answer.
     choice.setStatistics(event.statistics);
     controls.cancel(event.handle);
   }
   if (event.finish != FinishReason::None) {
-    choice.end(event.finish, event.statistics);
+    choice.end(event.finish, event.statistics, event.stopToken);
     ++ended;
   }
   // A failure before acceptance is the request's fault, a later one is not. An
@@ -122,7 +125,7 @@ bool Generation::hasNews() const {
 std::string Generation::takeEvents() {
   if (failed) {
     finished = true;
-    return sseEvent(errorJson(*failed));
+    return answers.errorEvent(*failed);
   }
   std::string events = answers.takeEvents();
   goOnIfLittleWaits();

@@ -3,9 +3,10 @@
 #include "tools/mtp-serve/engine/Metrics.h"
 #include "tools/mtp-serve/api/Answers.h"
 
+#include <algorithm>
 #include <malloc.h>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -22,12 +23,14 @@ using prometheus::Histogram;
 using prometheus::Labels;
 
 namespace {
-/// Times of a sequence so far.
+/// A sequence so far.
 struct Times {
   Clock::time_point submitted;
   Clock::time_point last;
-  size_t promptTokens = 0;
-  bool hasToken = false;
+  /// When it got a slot, and its first token.
+  std::optional<Clock::time_point> admitted, first;
+  SequenceFacts facts;
+  size_t tokens = 0;
 };
 
 // vLLM's buckets, in seconds.
@@ -40,10 +43,16 @@ const Histogram::BucketBoundaries kBetweenTokens = {
 const Histogram::BucketBoundaries kWhole = {
     0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,  10.0,
     15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0};
-} // namespace
+const Histogram::BucketBoundaries kAnswers = {1, 2, 5, 10, 20};
+// vLLM's buckets for tokens are 1, 2 and 5 times powers of ten.
+const Histogram::BucketBoundaries kTokens = {
+    1,    2,    5,    10,    20,    50,    100,    200, 500,
+    1000, 2000, 5000, 10000, 20000, 50000, 100000, 2e5, 5e5};
 
-struct Metrics::Impl {
-  explicit Impl(const std::string &model) : labels{{"model_name", model}} {}
+/// Makes metrics with the model's name.
+struct Registrar {
+  explicit Registrar(const std::string &model)
+      : labels{{"model_name", model}} {}
 
   Counter &counter(const std::string &name, const std::string &help,
                    Labels more = {}) {
@@ -69,6 +78,128 @@ struct Metrics::Impl {
         .Register(*registry)
         .Add(labels, buckets);
   }
+
+  std::shared_ptr<prometheus::Registry> registry =
+      std::make_shared<prometheus::Registry>(
+          prometheus::Registry::InsertBehavior::Merge);
+  Labels labels;
+};
+
+/// vLLM's histograms of requests, one value for each sequence that has ended.
+struct RequestHistograms {
+  explicit RequestHistograms(Registrar &r)
+      : queue(r.histogram("vllm:request_queue_time_seconds",
+                          "From request to slot", kWhole)),
+        prefill(r.histogram("vllm:request_prefill_time_seconds",
+                            "From slot to first token", kWhole)),
+        decode(r.histogram("vllm:request_decode_time_seconds",
+                           "From first to last token", kWhole)),
+        inference(r.histogram("vllm:request_inference_time_seconds",
+                              "From slot to last token", kWhole)),
+        perToken(r.histogram("vllm:request_time_per_output_token_seconds",
+                             "Mean time between tokens", kBetweenTokens)),
+        promptTokens(r.histogram("vllm:request_prompt_tokens",
+                                 "Tokens of the prompt", kTokens)),
+        outputTokens(r.histogram("vllm:request_generation_tokens",
+                                 "Generated tokens", kTokens)),
+        mostOutput(r.histogram("vllm:request_max_num_generation_tokens",
+                               "Generated tokens of the longest answer",
+                               kTokens)),
+        maxTokens(r.histogram("vllm:request_params_max_tokens",
+                              "The limit on generated tokens", kTokens)),
+        answers(r.histogram("vllm:request_params_n", "Answers to a prompt",
+                            kAnswers)) {}
+
+  void observe(const Times &times, Clock::time_point now);
+
+  Histogram &queue, &prefill, &decode, &inference, &perToken;
+  Histogram &promptTokens, &outputTokens, &mostOutput, &maxTokens, &answers;
+};
+
+/// The metrics of llama-server.
+struct LlamaMetrics {
+  explicit LlamaMetrics(Registrar &r)
+      : promptTokens(r.counter("llamacpp:prompt_tokens_total",
+                               "Computed tokens of prompts")),
+        promptSeconds(r.counter("llamacpp:prompt_seconds_total",
+                                "Seconds in which prompts were computed")),
+        outputTokens(
+            r.counter("llamacpp:tokens_predicted_total", "Generated tokens")),
+        outputSeconds(r.counter("llamacpp:tokens_predicted_seconds_total",
+                                "Seconds of decode rounds")),
+        decodes(r.counter("llamacpp:n_decode_total",
+                          "Decode rounds and chunks of prompts")),
+        promptSpeed(r.gauge("llamacpp:prompt_tokens_seconds",
+                            "Computed tokens of prompts per second")),
+        outputSpeed(r.gauge("llamacpp:predicted_tokens_seconds",
+                            "Generated tokens per second")),
+        processing(
+            r.gauge("llamacpp:requests_processing", "Sequences in a slot")),
+        deferred(r.gauge("llamacpp:requests_deferred",
+                         "Sequences that wait for a slot")),
+        busySlots(r.gauge("llamacpp:n_busy_slots_per_decode",
+                          "Mean number of sequences in a round")),
+        mostTokens(r.gauge("llamacpp:n_tokens_max",
+                           "Tokens of the longest sequence so far")) {}
+
+  /// Adds what has happened since `then`.
+  void set(const EngineState &state, const Statistics &then);
+
+  Counter &promptTokens, &promptSeconds, &outputTokens, &outputSeconds,
+      &decodes;
+  Gauge &promptSpeed, &outputSpeed, &processing, &deferred, &busySlots,
+      &mostTokens;
+};
+} // namespace
+
+static double seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// Adds the difference of two values.
+static void increase(Counter &counter, double now, double then) {
+  if (now > then)
+    counter.Increment(now - then);
+}
+
+void RequestHistograms::observe(const Times &times, Clock::time_point now) {
+  promptTokens.Observe(double(times.facts.promptTokens));
+  outputTokens.Observe(double(times.tokens));
+  mostOutput.Observe(double(times.tokens));
+  maxTokens.Observe(times.facts.maxTokens);
+  answers.Observe(times.facts.n);
+  if (!times.admitted)
+    return;
+  queue.Observe(seconds(*times.admitted - times.submitted));
+  inference.Observe(seconds(now - *times.admitted));
+  if (!times.first)
+    return;
+  prefill.Observe(seconds(*times.first - *times.admitted));
+  decode.Observe(seconds(times.last - *times.first));
+  if (times.tokens > 1)
+    perToken.Observe(seconds(times.last - *times.first) /
+                     double(times.tokens - 1));
+}
+
+void LlamaMetrics::set(const EngineState &state, const Statistics &then) {
+  const Statistics &now = state.statistics;
+  increase(promptTokens, double(now.prefillTokens), double(then.prefillTokens));
+  increase(promptSeconds, now.prefillSeconds, then.prefillSeconds);
+  increase(outputTokens, double(now.outputTokens), double(then.outputTokens));
+  increase(outputSeconds, now.decodeSeconds, then.decodeSeconds);
+  increase(decodes, double(now.rounds + now.prefillChunks),
+           double(then.rounds + then.prefillChunks));
+  auto ratio = [](double value, double by) { return by > 0 ? value / by : 0; };
+  promptSpeed.Set(ratio(double(now.prefillTokens), now.prefillSeconds));
+  outputSpeed.Set(ratio(double(now.decodeTokens), now.decodeSeconds));
+  busySlots.Set(ratio(double(now.slotRounds), double(now.rounds)));
+  processing.Set(state.running);
+  deferred.Set(state.waiting);
+}
+
+struct Metrics::Impl : Registrar {
+  using Registrar::Registrar;
+
   Counter &ends(FinishReason reason) {
     return counter("vllm:request_success_total", "Sequences that have ended",
                    {{"finished_reason", finishName(reason)}});
@@ -79,10 +210,6 @@ struct Metrics::Impl {
                    {{"position", std::to_string(position)}});
   }
 
-  std::shared_ptr<prometheus::Registry> registry =
-      std::make_shared<prometheus::Registry>(
-          prometheus::Registry::InsertBehavior::Merge);
-  Labels labels;
   std::unordered_map<Handle, Times> times;
   /// The current values of the counters.
   Statistics counted;
@@ -154,10 +281,21 @@ struct Metrics::Impl {
       kBetweenTokens);
   Histogram &whole = histogram("vllm:e2e_request_latency_seconds",
                                "From request to last token", kWhole);
+  RequestHistograms requests{*this};
+  LlamaMetrics llama{*this};
 };
 
-Metrics::Metrics(const std::string &model)
+Metrics::Metrics(const std::string &model, const CacheConfig &cache)
     : impl(std::make_unique<Impl>(model)) {
+  prometheus::BuildGauge()
+      .Name("vllm:cache_config_info")
+      .Help("The KV cache's settings, as labels")
+      .Register(*impl->registry)
+      .Add({{"block_size", std::to_string(cache.pageTokens)},
+            {"num_gpu_blocks", std::to_string(cache.pages)},
+            {"enable_prefix_caching", cache.sharesPrefixes ? "True" : "False"},
+            {"model_name", model}})
+      .Set(1);
   for (FinishReason reason : {FinishReason::Stop, FinishReason::Length,
                               FinishReason::Cancelled, FinishReason::Failed})
     impl->ends(reason);
@@ -165,13 +303,9 @@ Metrics::Metrics(const std::string &model)
 
 Metrics::~Metrics() = default;
 
-void Metrics::submitted(Handle handle, size_t promptTokens,
+void Metrics::submitted(Handle handle, const SequenceFacts &facts,
                         Clock::time_point arrived) {
-  impl->times[handle] = {arrived, arrived, promptTokens, false};
-}
-
-static double seconds(Clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
+  impl->times[handle] = {arrived, arrived, {}, {}, facts, 0};
 }
 
 void Metrics::taken(const EngineEvent &event, FinishReason reason,
@@ -181,11 +315,13 @@ void Metrics::taken(const EngineEvent &event, FinishReason reason,
     return;
   Times &times = found->second;
   size_t tokens = event.tokens.size();
-  if (tokens > 0 && !times.hasToken) {
+  if (event.admitted && !times.admitted)
+    times.admitted = event.admitted;
+  if (tokens > 0 && !times.first) {
     impl->firstToken.Observe(seconds(now - times.submitted));
-    impl->promptTokens.Increment(double(times.promptTokens));
-    impl->queriedTokens.Increment(double(times.promptTokens));
-    times.hasToken = true;
+    impl->promptTokens.Increment(double(times.facts.promptTokens));
+    impl->queriedTokens.Increment(double(times.facts.promptTokens));
+    times.first = now;
     // A round has run after the prefill.
     for (size_t i = 1; i < tokens; ++i)
       impl->betweenTokens.Observe(0);
@@ -195,16 +331,18 @@ void Metrics::taken(const EngineEvent &event, FinishReason reason,
   }
   if (tokens > 0)
     times.last = now;
+  times.tokens += tokens;
   if (reason == FinishReason::None)
     return;
   impl->ends(reason).Increment();
-  if (reason != FinishReason::Failed)
+  if (reason != FinishReason::Failed) {
     impl->whole.Observe(seconds(now - times.submitted));
+    impl->requests.observe(times, now);
+  }
+  double length = double(times.facts.promptTokens + times.tokens);
+  Gauge &longest = impl->llama.mostTokens;
+  longest.Set(std::max(longest.Value(), length));
   impl->times.erase(found);
-}
-
-static uint64_t sum(const std::vector<uint64_t> &counts) {
-  return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
 }
 
 void Metrics::setState(const EngineState &state) {
@@ -218,9 +356,9 @@ void Metrics::setState(const EngineState &state) {
   const Statistics &now = state.statistics;
   Statistics &then = impl->counted;
   auto count = [](Counter &counter, uint64_t now, uint64_t then) {
-    if (now > then)
-      counter.Increment(double(now - then));
+    increase(counter, double(now), double(then));
   };
+  impl->llama.set(state, then);
   count(impl->outputTokens, now.outputTokens, then.outputTokens);
   count(impl->cachedTokens, now.cachedTokens, then.cachedTokens);
   count(impl->preemptions, now.preemptions, then.preemptions);
@@ -238,8 +376,8 @@ void Metrics::setState(const EngineState &state) {
     return s.drafted.empty() ? 0 : s.drafted.front();
   };
   count(impl->drafts, roundsOf(now), roundsOf(then));
-  count(impl->draftTokens, sum(now.drafted), sum(then.drafted));
-  count(impl->acceptedTokens, sum(now.accepted), sum(then.accepted));
+  count(impl->draftTokens, sumOf(now.drafted), sumOf(then.drafted));
+  count(impl->acceptedTokens, sumOf(now.accepted), sumOf(then.accepted));
   for (size_t i = 0; i < now.accepted.size(); ++i)
     count(impl->acceptedAt(i), now.accepted[i],
           i < then.accepted.size() ? then.accepted[i] : 0);

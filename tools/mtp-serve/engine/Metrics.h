@@ -11,17 +11,31 @@
 
 namespace mtp::serve {
 
-using Clock = std::chrono::steady_clock;
+/// The facts that vllm:cache_config_info has as labels.
+struct CacheConfig {
+  uint32_t pageTokens = 0;
+  uint32_t pages = 0;
+  bool sharesPrefixes = false;
+};
+
+/// The request of a new sequence, for metrics.
+struct SequenceFacts {
+  size_t promptTokens = 0;
+  /// The limit on output tokens, and the answers to the prompt.
+  uint32_t maxTokens = 0;
+  uint32_t n = 1;
+};
 
 /// Metrics of sequences, under vLLM's names if the meaning is equal. For one
 /// thread. Only the source file sees the wrapped library, which throws.
 class Metrics {
 public:
-  explicit Metrics(const std::string &model);
+  explicit Metrics(const std::string &model, const CacheConfig &cache = {});
   ~Metrics();
 
   /// Records that a sequence was submitted; its request had come at `arrived`.
-  void submitted(Handle handle, size_t promptTokens, Clock::time_point arrived);
+  void submitted(Handle handle, const SequenceFacts &facts,
+                 Clock::time_point arrived);
   /// Records an event. `reason`: why the answer has ended; None while it has
   /// not.
   void taken(const EngineEvent &event, FinishReason reason,

@@ -33,6 +33,7 @@ public:
   /// with 429 or 503.
   MaybeError checkText(uint64_t client, size_t waiting) const;
 
+  size_t sequenceCount() const { return sequences; }
   void addSequences(uint64_t client, size_t count);
   void removeSequences(uint64_t client, size_t count);
   void addText(uint64_t client) { ++ofClient[client]; }

@@ -274,6 +274,8 @@ Connection::Exchange Connection::exchangeOf(const Parser &parser) {
   plain.method = std::string(header.method_string());
   std::string target(header.target());
   plain.path = pathOf(target);
+  if (size_t mark = target.find('?'); mark != target.npos)
+    plain.query = target.substr(mark + 1);
   plain.contentType = field(http::field::content_type);
   plain.authorization = field(http::field::authorization);
   plain.apiKey = std::string(header["X-Api-Key"]);

@@ -12,9 +12,6 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-/// The path prefix of a single model.
-static constexpr std::string_view kOneModel = "/v1/models/";
-
 struct Routes::Route {
   std::string_view method, path;
   RouteAnswer (Routes::*answer)(HttpRequest &request);
@@ -27,13 +24,26 @@ const Routes::Route Routes::kRoutes[] = {
     {"GET", "/", &Routes::page, true},
     {"POST", "/v1/completions", &Routes::completions},
     {"POST", "/v1/chat/completions", &Routes::chat},
+    {"POST", "/chat/completions", &Routes::chat},
+    {"POST", "/completion", &Routes::nativeCompletions},
+    {"POST", "/completions", &Routes::nativeCompletions},
+    {"POST", "/v1/messages", &Routes::messages},
+    {"POST", "/v1/messages/count_tokens", &Routes::countTokens},
+    {"POST", "/v1/responses", &Routes::responses},
     {"GET", "/v1/models", &Routes::models},
+    {"GET", "/models", &Routes::models},
     {"GET", "/health", &Routes::health, true},
+    {"GET", "/v1/health", &Routes::health, true},
+    {"GET", "/ping", &Routes::health, true},
+    {"POST", "/ping", &Routes::health, true},
     {"GET", "/metrics", &Routes::metrics},
+    {"GET", "/load", &Routes::load},
     {"POST", "/tokenize", &Routes::tokenize},
     {"POST", "/detokenize", &Routes::detokenize},
+    {"POST", "/apply-template", &Routes::applyTemplate},
     {"GET", "/version", &Routes::version},
     {"GET", "/props", &Routes::props},
+    {"GET", "/slots", &Routes::slots},
 };
 
 bool serve::isSameKey(std::string_view key, std::string_view given) {
@@ -82,13 +92,13 @@ HttpReply Routes::replyOf(const ApiError &error) {
   return reply;
 }
 
-static HttpReply refusal(unsigned status, std::string message,
-                         std::string code = "") {
+HttpReply Routes::refusal(unsigned status, std::string message,
+                          std::string code) {
   ApiError error;
   error.status = status;
   error.code = std::move(code);
   error.message = std::move(message);
-  return Routes::replyOf(error);
+  return replyOf(error);
 }
 
 static bool isJson(std::string_view type) {
@@ -108,8 +118,10 @@ const Routes::Route *Routes::findRoute(const HttpRequest &request,
   if (path.size() > 1 && path.ends_with('/'))
     path.remove_suffix(1);
   // A single model's path is below the list of models.
-  if (path.starts_with(kOneModel))
-    path = "/v1/models";
+  for (std::string_view list : {"/v1/models", "/models"})
+    if (path.size() > list.size() && path.starts_with(list) &&
+        path[list.size()] == '/')
+      path = list;
   const Route *found = nullptr;
   for (const Route &route : kRoutes)
     if (route.path == path) {
@@ -192,64 +204,12 @@ RouteAnswer Routes::completions(HttpRequest &request) {
   return generate(request, parseCompletion, "cmpl-");
 }
 
+RouteAnswer Routes::nativeCompletions(HttpRequest &request) {
+  return generate(request, parseNative, "cmpl-");
+}
+
 RouteAnswer Routes::chat(HttpRequest &request) {
   return generate(request, parseChat, "chatcmpl-");
-}
-
-static void writeModel(JsonWriter &json, const ModelFacts &facts,
-                       const std::string &name) {
-  json.beginObject();
-  json.field("id", name);
-  json.field("object", "model");
-  json.field("created", facts.created);
-  json.field("owned_by", "mtpc");
-  json.field("root", facts.names.front());
-  json.field("max_model_len", facts.maxContext);
-  json.endObject();
-}
-
-RouteAnswer Routes::models(HttpRequest &request) {
-  const ModelFacts &facts = dispatcher.model();
-  JsonWriter json(JsonWriter::Layout::OneLine);
-  if (request.path.starts_with(kOneModel) && request.path != kOneModel) {
-    std::string name = request.path.substr(kOneModel.size());
-    // A name may itself end in a slash.
-    if (name.ends_with('/') && std::ranges::count(facts.names, name) == 0)
-      name.pop_back();
-    if (std::ranges::count(facts.names, name) == 0)
-      return {refusal(404, strCat("expected the model '", facts.names.front(),
-                                  "', got '", name, "'")),
-              nullptr, nullptr};
-    writeModel(json, facts, name);
-  } else {
-    json.beginObject();
-    json.field("object", "list");
-    json.key("data");
-    json.beginArray();
-    for (const std::string &name : facts.names)
-      writeModel(json, facts, name);
-    json.endArray();
-    json.endObject();
-  }
-  RouteAnswer answer;
-  answer.reply.body = json.text();
-  return answer;
-}
-
-RouteAnswer Routes::health(HttpRequest &) {
-  RouteAnswer answer;
-  bool ends = dispatcher.isRefusing();
-  answer.reply.status = ends ? 503 : 200;
-  answer.reply.body = ends ? R"({"status": "ending"})" : R"({"status": "ok"})";
-  return answer;
-}
-
-RouteAnswer Routes::metrics(HttpRequest &) {
-  RouteAnswer answer;
-  answer.reply.type = "text/plain; version=0.0.4; charset=utf-8";
-  dispatcher.metrics().setBodyBytes(dispatcher.bodies()->used());
-  answer.reply.body = dispatcher.metrics().text();
-  return answer;
 }
 
 /// Returns an answer that `answer` makes from a body on the worker's thread.
@@ -281,40 +241,18 @@ RouteAnswer Routes::detokenize(HttpRequest &request) {
   return textWork(request, dispatcher.model(), answerDetokenize);
 }
 
-RouteAnswer Routes::version(HttpRequest &) {
-  RouteAnswer answer;
-  JsonWriter json(JsonWriter::Layout::OneLine);
-  json.beginObject();
-  json.field("version", options.version);
-  json.endObject();
-  answer.reply.body = json.text();
-  return answer;
+RouteAnswer Routes::messages(HttpRequest &request) {
+  return generate(request, parseMessages, "msg_");
 }
 
-/// Answers /props, which llama.cpp's clients request.
-RouteAnswer Routes::props(HttpRequest &) {
-  const ModelFacts &facts = dispatcher.model();
-  RouteAnswer answer;
-  JsonWriter json(JsonWriter::Layout::OneLine);
-  json.beginObject();
-  json.key("default_generation_settings");
-  json.beginObject();
-  json.field("n_ctx", facts.maxContext);
-  json.key("params");
-  json.beginObject();
-  json.field("temperature", facts.generation.temperature);
-  json.field("top_k", facts.generation.topK);
-  json.field("top_p", facts.generation.topP);
-  json.field("min_p", facts.generation.minP);
-  json.endObject();
-  json.endObject();
-  if (facts.chat)
-    json.field("chat_template", facts.chat->source());
-  json.field("total_slots", facts.slots);
-  json.field("max_k", facts.maxK);
-  json.field("model_alias", facts.names.front());
-  json.field("build_info", options.version);
-  json.endObject();
-  answer.reply.body = json.text();
-  return answer;
+RouteAnswer Routes::countTokens(HttpRequest &request) {
+  return textWork(request, dispatcher.model(), answerCount);
+}
+
+RouteAnswer Routes::responses(HttpRequest &request) {
+  return generate(request, parseResponses, "resp_");
+}
+
+RouteAnswer Routes::applyTemplate(HttpRequest &request) {
+  return textWork(request, dispatcher.model(), answerTemplate);
 }

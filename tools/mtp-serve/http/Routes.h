@@ -32,6 +32,8 @@ public:
 
   /// Returns the reply for an error.
   static HttpReply replyOf(const ApiError &error);
+  static HttpReply refusal(unsigned status, std::string message,
+                           std::string code = "");
 
 private:
   struct Route;
@@ -49,14 +51,21 @@ private:
   RouteAnswer generate(HttpRequest &request, BodyParser *parse,
                        std::string_view idPrefix);
   RouteAnswer completions(HttpRequest &request);
+  RouteAnswer nativeCompletions(HttpRequest &request);
   RouteAnswer chat(HttpRequest &request);
+  RouteAnswer messages(HttpRequest &request);
+  RouteAnswer countTokens(HttpRequest &request);
+  RouteAnswer responses(HttpRequest &request);
   RouteAnswer models(HttpRequest &request);
   RouteAnswer health(HttpRequest &request);
   RouteAnswer metrics(HttpRequest &request);
   RouteAnswer tokenize(HttpRequest &request);
   RouteAnswer detokenize(HttpRequest &request);
+  RouteAnswer applyTemplate(HttpRequest &request);
   RouteAnswer version(HttpRequest &request);
   RouteAnswer props(HttpRequest &request);
+  RouteAnswer slots(HttpRequest &request);
+  RouteAnswer load(HttpRequest &request);
 
   Dispatcher &dispatcher;
   const ServerOptions &options;

@@ -72,6 +72,16 @@ def check_chats(client):
           "events of a chat")
 
 
+def check_responses(client):
+    text = client.chat.completions.create(**TALK).choices[0].message.content
+    body = {"model": "m", "instructions": "be", "input": "one", "max_output_tokens": 12,
+            "temperature": 0}
+    check(client.responses.create(**body).output_text, text, "a response")
+    with client.responses.create(stream=True, **body) as stream:
+        parts = [event.delta for event in stream if event.type == "response.output_text.delta"]
+    check("".join(parts), text, "a streamed response")
+
+
 def check_rest(client, server):
     check([model.id for model in client.models.list()], ["m"], "models")
     check(client.models.retrieve("m").object, "model", "a model")
@@ -98,6 +108,7 @@ with Server(ARTIFACT, "--strict", "--chat-template", "openai.jinja", "--api-key"
     client = connect(server)
     check_completions(client)
     check_chats(client)
+    check_responses(client)
     check_rest(client, server)
     asyncio.run(check_together(server, alone(ARTIFACT, "the one", max_tokens=12,
                                              temperature=0)["text"]))

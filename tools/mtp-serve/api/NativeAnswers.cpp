@@ -1,0 +1,119 @@
+//===- NativeAnswers.cpp - Completions of llama-server --------------------===//
+
+#include "tools/mtp-serve/api/AnswerWriter.h"
+#include "tools/mtp-serve/api/Sse.h"
+
+using namespace mtp;
+using namespace mtp::serve;
+
+/// Returns llama-server's name for the end of an answer.
+static const char *stopType(const ChoicePart &part) {
+  if (part.stopString)
+    return "word";
+  if (part.finish == FinishReason::Stop)
+    return "eos";
+  return part.finish == FinishReason::Length ? "limit" : "none";
+}
+
+namespace {
+class NativeWriter : public AnswerWriter {
+public:
+  explicit NativeWriter(const GenerationRequest &request) : request(request) {}
+
+  /// Returns one object, or an array for several answers.
+  std::string whole(const AnswerHead &head,
+                    const std::vector<ChoicePart> &parts,
+                    const Usage &) override {
+    if (parts.size() == 1)
+      return object(head, parts.front(), /*isWhole=*/true);
+    std::string all = "[";
+    for (const ChoicePart &part : parts)
+      all += (all.size() > 1 ? ", " : "") + object(head, part, true);
+    return all + "]";
+  }
+  std::string events(const AnswerHead &head, const ChoicePart &part,
+                     const Usage &) override {
+    return sseEvent(object(head, part, part.finish != FinishReason::None));
+  }
+  /// llama-server's own streams have no end mark.
+  std::string lastEvents(const AnswerHead &, const Usage &,
+                         const Timings &) override {
+    return "";
+  }
+
+private:
+  /// Returns an answer, or a part of one, as an object.
+  std::string object(const AnswerHead &head, const ChoicePart &part,
+                     bool isWhole) const;
+  void writeSettings(JsonWriter &json, const ChoicePart &part) const;
+  void writeEnd(JsonWriter &json, const AnswerHead &head,
+                const ChoicePart &part) const;
+
+  const GenerationRequest &request;
+};
+} // namespace
+
+void NativeWriter::writeSettings(JsonWriter &json,
+                                 const ChoicePart &part) const {
+  const SamplingParams &sampling = request.sampling;
+  uint32_t most = request.maxTokens.value_or(GenerationRequest::kRestOfContext);
+  bool isLimited = most != GenerationRequest::kRestOfContext;
+  json.key("generation_settings");
+  json.beginObject();
+  json.field("n_predict", isLimited ? int64_t(most) : -1);
+  if (request.hasSeed)
+    json.field("seed", sampling.seed + part.index % request.n);
+  json.field("temperature", sampling.temperature);
+  json.field("top_k", sampling.topK);
+  json.field("top_p", sampling.topP);
+  json.field("min_p", sampling.minP);
+  json.key("stop");
+  json.beginArray();
+  for (const std::string &stop : request.stops)
+    json.value(stop);
+  json.endArray();
+  json.field("ignore_eos", request.ignoreEos);
+  json.field("stream", request.streams);
+  json.field("n_probs", 0);
+  json.field("timings_per_token", request.timesEach);
+  json.endObject();
+}
+
+void NativeWriter::writeEnd(JsonWriter &json, const AnswerHead &head,
+                            const ChoicePart &part) const {
+  json.field("id_slot", -1);
+  json.field("model", head.model);
+  writeSettings(json, part);
+  json.field("prompt", part.prompt);
+  json.field("truncated", false);
+  json.field("stop_type", stopType(part));
+  json.field("stopping_word", part.stopString.value_or(""));
+  json.field("tokens_cached", part.promptTokens + part.outputTokens);
+}
+
+std::string NativeWriter::object(const AnswerHead &head, const ChoicePart &part,
+                                 bool isWhole) const {
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.field("index", part.index);
+  json.field("content", part.text);
+  json.field("tokens", part.ids.value_or(std::vector<int32_t>()));
+  json.field("stop", isWhole);
+  if (part.promptIds && request.returnsIds)
+    json.field("prompt_token_ids", *part.promptIds);
+  if (isWhole)
+    writeEnd(json, head, part);
+  json.field("tokens_predicted", part.outputTokens);
+  json.field("tokens_evaluated", part.promptTokens);
+  if (part.timings)
+    writeTimings(json, *part.timings);
+  if (part.progress)
+    writeProgress(json, *part.progress);
+  json.endObject();
+  return json.text();
+}
+
+std::unique_ptr<AnswerWriter>
+serve::makeNativeWriter(const GenerationRequest &request) {
+  return std::make_unique<NativeWriter>(request);
+}

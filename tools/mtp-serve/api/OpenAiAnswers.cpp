@@ -1,0 +1,188 @@
+//===- OpenAiAnswers.cpp - Completions and chats of OpenAI ----------------===//
+
+#include "tools/mtp-serve/api/AnswerWriter.h"
+#include "tools/mtp-serve/api/Sse.h"
+
+using namespace mtp;
+using namespace mtp::serve;
+
+static void writeTokens(JsonWriter &json, const Usage &usage) {
+  json.field("prompt_tokens", usage.promptTokens);
+  json.field("completion_tokens", usage.outputTokens);
+  json.field("total_tokens", usage.promptTokens + usage.outputTokens);
+}
+
+static void writeUsage(JsonWriter &json, const Usage &usage) {
+  json.key("usage");
+  json.beginObject();
+  writeTokens(json, usage);
+  json.key("prompt_tokens_details");
+  json.beginObject();
+  json.field("cached_tokens", usage.cachedTokens);
+  json.endObject();
+  json.key("speculation");
+  json.beginObject();
+  json.field("rounds", usage.rounds);
+  json.field("drafted_tokens", sumOf(usage.drafted));
+  json.field("accepted_tokens", sumOf(usage.accepted));
+  json.field("drafted_by_position", usage.drafted);
+  json.field("accepted_by_position", usage.accepted);
+  json.endObject();
+  json.endObject();
+}
+
+static void writeTextOrNull(JsonWriter &json, std::string_view name,
+                            std::string_view text) {
+  json.key(name);
+  if (text.empty())
+    json.null();
+  else
+    json.value(text);
+}
+
+namespace {
+class OpenAiWriter : public AnswerWriter {
+public:
+  explicit OpenAiWriter(const GenerationRequest &request) : request(request) {}
+
+  std::string whole(const AnswerHead &head,
+                    const std::vector<ChoicePart> &parts,
+                    const Usage &usage) override;
+  std::string events(const AnswerHead &head, const ChoicePart &part,
+                     const Usage &soFar) override;
+  std::string lastEvents(const AnswerHead &head, const Usage &usage,
+                         const Timings &timings) override;
+
+private:
+  void writeHead(JsonWriter &json, const AnswerHead &head, bool isPart) const;
+  void writeContent(JsonWriter &json, const ChoicePart &part,
+                    bool isPart) const;
+  void writePart(JsonWriter &json, const ChoicePart &part, bool isPart) const;
+
+  const GenerationRequest &request;
+};
+} // namespace
+
+void OpenAiWriter::writeHead(JsonWriter &json, const AnswerHead &head,
+                             bool isPart) const {
+  json.field("id", head.id);
+  if (request.isChat)
+    json.field("object", isPart ? "chat.completion.chunk" : "chat.completion");
+  else
+    json.field("object", "text_completion");
+  json.field("created", head.created);
+  json.field("model", head.model);
+  writeTextOrNull(json, "system_fingerprint", head.fingerprint);
+}
+
+/// Writes the text of an answer, or of a part of one.
+void OpenAiWriter::writeContent(JsonWriter &json, const ChoicePart &part,
+                                bool isPart) const {
+  if (!request.isChat)
+    return json.field("text", part.text);
+  json.key(isPart ? "delta" : "message");
+  json.beginObject();
+  if (!isPart || part.isFirst)
+    json.field("role", "assistant");
+  if (!part.reasoning.empty())
+    json.field("reasoning_content", part.reasoning);
+  if (!isPart || part.isFirst || !part.text.empty())
+    json.field("content", part.text);
+  json.endObject();
+}
+
+void OpenAiWriter::writePart(JsonWriter &json, const ChoicePart &part,
+                             bool isPart) const {
+  json.beginObject();
+  json.field("index", part.index);
+  writeContent(json, part, isPart);
+  json.key("logprobs");
+  json.null();
+  writeTextOrNull(json, "finish_reason", finishName(part.finish));
+  // vLLM's member: null for the model's own end tokens.
+  json.key("stop_reason");
+  if (part.stopString)
+    json.value(*part.stopString);
+  else if (part.stopToken && part.isOwnStop)
+    json.value(*part.stopToken);
+  else
+    json.null();
+  if (part.promptIds)
+    json.field("prompt_token_ids", *part.promptIds);
+  if (part.ids)
+    json.field("token_ids", *part.ids);
+  if (part.rounds) {
+    json.field("round_tokens", part.rounds->tokens);
+    json.field("round_drafted", part.rounds->drafted);
+  }
+  json.endObject();
+}
+
+std::string OpenAiWriter::whole(const AnswerHead &head,
+                                const std::vector<ChoicePart> &parts,
+                                const Usage &usage) {
+  Timings timings;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  writeHead(json, head, /*isPart=*/false);
+  json.key("choices");
+  json.beginArray();
+  for (const ChoicePart &part : parts) {
+    writePart(json, part, /*isPart=*/false);
+    timings.add(part.timings.value_or(Timings()));
+  }
+  json.endArray();
+  writeUsage(json, usage);
+  writeTimings(json, timings);
+  json.endObject();
+  return json.text();
+}
+
+/// Streams with usage have a null usage until their last event, unless the
+/// request asks for the usage in each event.
+std::string OpenAiWriter::events(const AnswerHead &head, const ChoicePart &part,
+                                 const Usage &soFar) {
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  writeHead(json, head, /*isPart=*/true);
+  json.key("choices");
+  json.beginArray();
+  writePart(json, part, /*isPart=*/true);
+  json.endArray();
+  if (request.hasUsageInAll) {
+    json.key("usage");
+    json.beginObject();
+    writeTokens(json, soFar);
+    json.endObject();
+  } else if (request.includesUsage) {
+    json.key("usage");
+    json.null();
+  }
+  if (part.timings)
+    writeTimings(json, *part.timings);
+  if (part.progress)
+    writeProgress(json, *part.progress);
+  json.endObject();
+  return sseEvent(json.text());
+}
+
+std::string OpenAiWriter::lastEvents(const AnswerHead &head, const Usage &usage,
+                                     const Timings &timings) {
+  if (!request.includesUsage)
+    return std::string(kLastEvent);
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  writeHead(json, head, /*isPart=*/true);
+  json.key("choices");
+  json.beginArray();
+  json.endArray();
+  writeUsage(json, usage);
+  writeTimings(json, timings);
+  json.endObject();
+  return sseEvent(json.text()).append(kLastEvent);
+}
+
+std::unique_ptr<AnswerWriter>
+serve::makeOpenAiWriter(const GenerationRequest &request) {
+  return std::make_unique<OpenAiWriter>(request);
+}
