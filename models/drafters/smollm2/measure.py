@@ -2,18 +2,21 @@
 """Measures tokens per round (AL) and tokens/s of artifacts on the held-out prompts.
 
   measure.py length PROMPTS NAME=ARTIFACT[:K].. [--each 5] [--temperatures 0,0.7]
-  measure.py speed PROMPTS NAME=ARTIFACT[:K].. [--turns 5]
+  measure.py speed PROMPTS NAME=ARTIFACT[:K].. [--turns 5] [--llama PROGRAM]
 
 `length` prints a table: one row for each artifact, K and temperature, one column for each category.
 Without K an artifact is measured for k = 1 to 6. `speed` runs the artifacts in turns, one stream,
 and prints tokens/s relative to the first one, as the geometric mean of turns with a 95 % interval.
-Chat is MT-bench: eight categories with equal numbers of prompts.
+Chat is MT-bench: eight categories with equal numbers of prompts. In `speed`, NAME=llama:TYPE:FILE
+is llama.cpp's program --llama with --spec-type TYPE and the GGUF file FILE.
 """
 
 import argparse
 import math
 import random
+import re
 import statistics
+import subprocess
 
 import prompts
 from product import Session
@@ -64,17 +67,52 @@ def length(of, a):
             session.close()
 
 
+class Product:
+    """tokens/s of an artifact."""
+
+    def __init__(self, path, k, a):
+        self.session, self.a = Session(path, a.threads, 1, k), a
+
+    def rate(self, texts, temperature):
+        _, _, seconds, tokens = run(self.session, texts, self.a, temperature)
+        return tokens / seconds
+
+
+class Llama:
+    """tokens/s of llama.cpp's llama-speculative-simple, which drafts from the text before."""
+
+    def __init__(self, kind, file, a):
+        self.command = [a.llama, "-m", file, "--spec-type", kind, "-t", str(a.threads)]
+        self.command += ["-n", str(a.tokens), "-c", "2048", "-s", "1"]
+
+    def rate(self, texts, temperature):
+        seconds = tokens = 0
+        for text in texts:
+            given = ["--temp", str(temperature), "-p", prompts.chat(text)]
+            made = subprocess.run(self.command + given, capture_output=True, text=True, check=True)
+            found = re.search(r"decoded +(\d+) tokens in +([\d.]+) seconds", made.stderr)
+            tokens, seconds = tokens + int(found.group(1)), seconds + float(found.group(2))
+        return tokens / seconds
+
+
+def runner(spec, a):
+    """Returns (name, Product or Llama) of NAME=ARTIFACT:K or NAME=llama:TYPE:FILE."""
+    name, path, ks = parse(spec) if "=llama:" not in spec else (spec.split("=")[0], spec, None)
+    if ks:
+        return name, Product(path, ks[0], a)
+    _, kind, file = path.split(":", 2)
+    return name, Llama(kind, file, a)
+
+
 def speed(of, a):
     texts = of["chat"]
-    given = map(parse, a.artifacts)
-    sessions = [(name, Session(path, a.threads, 1, ks[0])) for name, path, ks in given]
+    sessions = [runner(spec, a) for spec in a.artifacts]
     rng = random.Random(1)
     for t in a.temperatures:
         rates = {name: [] for name, _ in sessions}
         for _ in range(a.turns):
             for name, session in rng.sample(sessions, len(sessions)):
-                _, _, seconds, tokens = run(session, texts, a, t)
-                rates[name].append(tokens / seconds)
+                rates[name].append(session.rate(texts, t))
         first = rates[sessions[0][0]]
         for name, values in rates.items():
             logs = [math.log(x / y) for x, y in zip(values, first)]
@@ -98,6 +136,7 @@ def main():
     ap.add_argument("--temperatures", default="0,0.7")
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--turns", type=int, default=5)
+    ap.add_argument("--llama", help="llama.cpp's program llama-speculative-simple")
     a = ap.parse_args()
     a.temperatures = [float(t) for t in a.temperatures.split(",")]
     of = held_out(a.prompts, a.each)
