@@ -31,6 +31,9 @@ ModelFacts makeFacts() {
   return facts;
 }
 
+using Parser = MaybeError(std::string_view, const ModelFacts &,
+                          GenerationRequest &);
+
 /// Checks that the message of an error is valid text in valid JSON.
 void check(const MaybeError &error) {
   if (error && !isValidUtf8(errorJson(*error)))
@@ -49,21 +52,25 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return made;
   }();
   std::string_view body(reinterpret_cast<const char *>(data), size);
-  GenerationRequest ids, text, chat;
+  GenerationRequest ids, text, native;
   MaybeError error = parseCompletion(body, facts, ids);
   check(error);
   std::vector<PreparedPrompt> prompts;
   if (!error)
     check(preparePrompts(ids, facts, prompts));
   check(parseCompletion(body, textFacts, text));
-  error = parseChat(body, textFacts, chat);
-  check(error);
-  if (error)
-    return 0;
-  // The template gets JSON that it can take, except numbers that are too large
-  // for it. Such a failure is the request's fault, not the server's.
-  Result<std::string> made = facts.chat->render(chat.conversation);
-  if (!made && errorOf(made.status(), "messages").status != 400)
-    std::abort();
+  check(parseNative(body, textFacts, native));
+  for (Parser *parse : {parseChat, parseMessages, parseResponses}) {
+    GenerationRequest chat;
+    error = parse(body, textFacts, chat);
+    check(error);
+    if (error)
+      continue;
+    // The template gets JSON that it can take, except numbers that are too
+    // large for it. Such a failure is the request's fault, not the server's.
+    Result<std::string> made = facts.chat->render(chat.conversation);
+    if (!made && errorOf(made.status(), "messages").status != 400)
+      std::abort();
+  }
   return 0;
 }

@@ -147,3 +147,13 @@ TEST(Choice, NothingIsSearchedBeforeMinTokens) {
   options.minTokens = 1;
   EXPECT_EQ(answer(options, ids), " | a (stop)");
 }
+
+// The mark at the end counts for the reasoning.
+TEST(Choice, CountsTokensOfReasoning) {
+  for (auto [text, count] : std::vector<std::pair<std::string, size_t>>{
+           {"<think>ab</think>cd", 10}, {"<think>ab", 2}, {"cd", 0}}) {
+    Choice choice(optionsOf(ReasoningFormat::Think));
+    EXPECT_TRUE(choice.take(tokens(std::string_view(text))).isOk());
+    EXPECT_EQ(choice.reasoningTokens(), count) << text;
+  }
+}

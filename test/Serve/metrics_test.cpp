@@ -102,7 +102,8 @@ TEST(Metrics, TimesOfRequestsAddUp) {
   event.tokens = {2, 3};
   metrics.taken(event, FinishReason::Length, after(30));
   const std::string v = "vllm:request_";
-  for (auto [name, value] : std::vector<std::pair<std::string, const char *>>{
+  for (const auto &[name, value] :
+       std::vector<std::pair<std::string, const char *>>{
            {v + "queue_time_seconds_sum", "0.4"},
            {v + "prefill_time_seconds_sum", "0.6"},
            {v + "decode_time_seconds_sum", "2"},

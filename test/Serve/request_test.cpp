@@ -223,7 +223,9 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("timeout": 0)", "timeout"},
            {R"("timeout": "soon")", "timeout"},
            {R"("n": 1, "n": 2)", "n"},
-           {R"("mirostat": 1, "mirostat": 0)", "mirostat"}}) {
+           {R"("mirostat": 1, "mirostat": 0)", "mirostat"},
+           {R"("messages": [])", "messages"},
+           {R"("input": "a")", "input"}}) {
     ApiError error = refused(with(field));
     EXPECT_EQ(error.param, name) << field << ": " << error.message;
     EXPECT_EQ(error.status, 400u);

@@ -349,6 +349,11 @@ TEST(Routes, CountsForPrometheus) {
         "finished_reason=\"length\",model_name=\"fake\"} 2\n",
         "vllm:num_requests_running{model_name=\"fake\"} 0\n",
         "vllm:time_to_first_token_seconds_count{model_name=\"fake\"} 2\n",
+        "vllm:request_queue_time_seconds_count{model_name=\"fake\"} 2\n",
+        "vllm:request_prefill_time_seconds_count{model_name=\"fake\"} 2\n",
+        "vllm:request_params_max_tokens_sum{model_name=\"fake\"} 13\n",
+        "llamacpp:tokens_predicted_total{model_name=\"fake\"} 13\n",
+        "vllm:cache_config_info{block_size=\"4\",",
         "vllm:inter_token_latency_seconds_count{model_name=\"fake\"} 11\n"})
     EXPECT_NE(text.find(line), text.npos) << line << text;
 }

@@ -87,6 +87,7 @@ Usage AnswerSet::usage() const {
   for (size_t i = 0; i < answers.size(); ++i) {
     const Statistics &statistics = answers[i].choice.statistics();
     usage.addRounds(statistics);
+    usage.reasoningTokens += answers[i].choice.reasoningTokens();
     // Later answers share the pages of the first.
     if (i % request.n == 0)
       usage.cachedTokens += statistics.cachedTokens;

@@ -79,7 +79,8 @@ struct ChoicePart {
 struct Usage {
   uint64_t promptTokens = 0;
   uint64_t cachedTokens = 0;
-  uint64_t outputTokens = 0;
+  /// Tokens of the output, and the part of them that is reasoning.
+  uint64_t outputTokens = 0, reasoningTokens = 0;
   uint64_t rounds = 0;
   /// Numbers of drafts and of accepted drafts, by position in the round.
   std::vector<uint64_t> drafted, accepted;

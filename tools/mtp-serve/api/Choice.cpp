@@ -25,6 +25,8 @@ Choice::Choice(ChoiceOptions options)
 }
 
 void Choice::add(const AnswerPart &part, bool isSearched) {
+  if (!part.reasoning.empty() || !part.content.empty())
+    thinks = part.content.empty();
   if (isComplete())
     return;
   if (!isSearched) {
@@ -88,10 +90,11 @@ Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
     bool isSearched = count > minTokens;
     if (splitter && tokenizer->isSpecial(token)) {
       MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
-      continue;
+    } else {
+      MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
+      add(piece, isSearched);
     }
-    MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
-    add(piece, isSearched);
+    thoughts += thinks;
   }
   if (flags.keepsRounds && count > before) {
     news.rounds.tokens.push_back(int32_t(count - before));

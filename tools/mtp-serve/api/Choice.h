@@ -100,6 +100,8 @@ public:
   /// Returns the number of tokens, including the one that completed a stop
   /// string.
   size_t tokenCount() const { return count; }
+  /// Returns the number of tokens that came before the end of the reasoning.
+  size_t reasoningTokens() const { return thoughts; }
   const Statistics &statistics() const { return numbers; }
 
   PendingAnswer &pending() { return news; }
@@ -128,7 +130,9 @@ private:
   } flags;
   uint32_t minTokens;
   PendingAnswer news;
-  size_t count = 0;
+  size_t count = 0, thoughts = 0;
+  /// Whether the latest text is reasoning.
+  bool thinks = false;
   FinishReason finish = FinishReason::None;
   std::optional<int32_t> endToken;
   bool ended = false;

@@ -12,7 +12,7 @@ static void writeTokens(JsonWriter &json, const Usage &usage) {
   json.field("total_tokens", usage.promptTokens + usage.outputTokens);
 }
 
-static void writeUsage(JsonWriter &json, const Usage &usage) {
+static void writeUsage(JsonWriter &json, const Usage &usage, bool isChat) {
   json.key("usage");
   json.beginObject();
   writeTokens(json, usage);
@@ -20,6 +20,12 @@ static void writeUsage(JsonWriter &json, const Usage &usage) {
   json.beginObject();
   json.field("cached_tokens", usage.cachedTokens);
   json.endObject();
+  if (isChat) {
+    json.key("completion_tokens_details");
+    json.beginObject();
+    json.field("reasoning_tokens", usage.reasoningTokens);
+    json.endObject();
+  }
   json.key("speculation");
   json.beginObject();
   json.field("rounds", usage.rounds);
@@ -132,7 +138,7 @@ std::string OpenAiWriter::whole(const AnswerHead &head,
     timings.add(part.timings.value_or(Timings()));
   }
   json.endArray();
-  writeUsage(json, usage);
+  writeUsage(json, usage, request.isChat);
   writeTimings(json, timings);
   json.endObject();
   return json.text();
@@ -176,7 +182,7 @@ std::string OpenAiWriter::lastEvents(const AnswerHead &head, const Usage &usage,
   json.key("choices");
   json.beginArray();
   json.endArray();
-  writeUsage(json, usage);
+  writeUsage(json, usage, request.isChat);
   writeTimings(json, timings);
   json.endObject();
   return sseEvent(json.text()).append(kLastEvent);

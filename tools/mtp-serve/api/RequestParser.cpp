@@ -23,9 +23,20 @@ static void setDefaults(const GenerationInfo &model,
   request.sampling.minP = model.minP;
 }
 
+/// Returns whether a field has the text to answer, in some API.
+static bool hasInput(std::string_view name) {
+  constexpr std::string_view kNames[] = {"prompt", "messages", "input",
+                                         "instructions", "system"};
+  return std::ranges::count(kNames, name) > 0;
+}
+
 /// Reads one field with its reader, else by the table of known fields.
 static MaybeError readField(std::string_view name, const JsonElement &value,
                             const Field *field, Reading &to) {
+  if (!field && hasInput(name) && !value.is_null())
+    return wrongField(
+        std::string(name),
+        strCat("expected no '", name, "', which is a field of another path"));
   if (!field && !isKnownField(name))
     return ignoreField(name, to);
   // Null counts as left out.

@@ -150,7 +150,7 @@ static void writeUsage(JsonWriter &json, const Usage *usage) {
   json.field("output_tokens", usage->outputTokens);
   json.key("output_tokens_details");
   json.beginObject();
-  json.field("reasoning_tokens", 0);
+  json.field("reasoning_tokens", usage->reasoningTokens);
   json.endObject();
   json.field("total_tokens", usage->promptTokens + usage->outputTokens);
   json.endObject();

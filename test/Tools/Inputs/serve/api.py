@@ -140,8 +140,8 @@ def check_strictness(server):
             check((status, error["param"]), (code, field), f"{field} = {value}, strictly")
     # curl's default type, which a page can send as well.
     for origin, expected in [({}, 200), ({"Origin": "http://a"}, 415)]:
-        status = server.ask("POST", "/v1/completions", json.dumps(BODY),
-                            Content_Type="application/x-www-form-urlencoded", **origin)[0]
+        fields = dict(origin, **{"Content-Type": "application/x-www-form-urlencoded"})
+        status = server.ask("POST", "/v1/completions", json.dumps(BODY), **fields)[0]
         check(status, expected, f"a form's type {origin}")
 
 

@@ -141,8 +141,9 @@ def check_context(server):
             ids = choice["choices"][0]["token_ids"]
             check((len(ids), choice["choices"][0]["finish_reason"]), (192 - size, "length"),
                   f"a context that is full after {size} tokens at k = {k}")
-        check(server.refuse(**body, max_tokens=193 - size)[1]["param"], "max_tokens",
-              f"a token too many after {size}")
+        answer = server.complete(**body, max_tokens=193 - size)
+        check(answer["usage"]["completion_tokens"], 192 - size,
+              f"a limit that is cut after {size} tokens")
     check(server.refuse(prompt=[1] * 192, max_tokens=1)[1]["code"], "context_length_exceeded",
           "a prompt as long as the context")
     check(server.refuse(prompt=[1], k=3)[1]["param"], "k", "more drafts than there can be")
