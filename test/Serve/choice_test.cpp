@@ -150,7 +150,7 @@ TEST(Choice, NothingIsSearchedBeforeMinTokens) {
 
 // The mark at the end counts for the reasoning.
 TEST(Choice, CountsTokensOfReasoning) {
-  for (auto [text, count] : std::vector<std::pair<std::string, size_t>>{
+  for (const auto &[text, count] : std::vector<std::pair<std::string, size_t>>{
            {"<think>ab</think>cd", 10}, {"<think>ab", 2}, {"cd", 0}}) {
     Choice choice(optionsOf(ReasoningFormat::Think));
     EXPECT_TRUE(choice.take(tokens(std::string_view(text))).isOk());

@@ -138,8 +138,9 @@ RouteAnswer Routes::props(HttpRequest &) {
   json.beginObject();
   writeSlot(json, facts, 0, false);
   json.endObject();
-  json.field("chat_template",
-             facts.chat ? facts.chat->source() : std::string_view());
+  // The page knows by it whether there is a template.
+  if (facts.chat)
+    json.field("chat_template", facts.chat->source());
   writeToken(json, "bos_token", facts, facts.generation.bos);
   writeToken(json, "eos_token", facts,
              eos.empty() ? std::nullopt : std::optional(eos.front()));
