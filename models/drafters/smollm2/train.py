@@ -27,6 +27,10 @@ from data import Data, Target, frequent
 from fit import Optimiser
 
 
+MOST_STEPS = 3
+FIGURES = ["loss"] + [f"{name}{j + 1}" for j in range(MOST_STEPS) for name in ("ce", "hit")]
+
+
 def evaluate(net, target, head, data, k, texts):
     """Returns tokens per round of greedy chains of k on greedy texts, and per-depth rates."""
     done, rate = [0, 0], np.zeros(k + 1)
@@ -89,9 +93,10 @@ def scale_of(step, cpu, a):
 
 
 def report(run, log, cpu, sums, count, held):
+    """Writes a row of the curve. Figures of steps that are not trained are empty."""
     if log.tell() == 0:
-        print("step", "tokens", "cpu_s", *sums, *held, sep=",", file=log)
-    means = [round(v / count, 4) for v in sums.values()]
+        print("step", "tokens", "cpu_s", *FIGURES, *held, sep=",", file=log)
+    means = [round(sums[k] / count, 4) if k in sums else "" for k in FIGURES]
     values = [round(float(v), 4) for v in held.values()]
     first = run.opt.step_count, run.tokens, round(cpu)
     print(*first, *means, *values, sep=",", file=log, flush=True)
@@ -153,7 +158,8 @@ def main():
     ap.add_argument("--batch", type=int, default=5, help="texts of a step")
     ap.add_argument("--most", type=int, default=384, help="tokens of a text")
     ap.add_argument("--rows", type=int, default=1200, help="measured rows of a step")
-    ap.add_argument("--steps", type=int, default=3, help="drafted steps")
+    steps = range(1, MOST_STEPS + 1)
+    ap.add_argument("--steps", type=int, default=3, choices=steps, help="drafted steps")
     ap.add_argument("--every", type=int, default=50, help="steps of a row of the curve")
     ap.add_argument("--texts", type=int, default=24, help="held-out texts of a row of the curve")
     ap.add_argument("--save", type=float, default=120)
