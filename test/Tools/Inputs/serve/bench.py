@@ -17,6 +17,9 @@ def check_spreads(report):
     for name in ("first_token", "between_events", "per_token", "request"):
         spread = report[name + "_seconds"]
         values = [spread[share] for share in ("p50", "p90", "p99", "most")]
+        # On a busy machine each answer may come in a single event.
+        if name == "between_events" and values == [None] * 4:
+            continue
         check(values, sorted(values), f"the order of {name}")
         check(values[0] >= 0, True, f"{name} of {values}")
 
