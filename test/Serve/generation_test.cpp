@@ -252,6 +252,28 @@ TEST(Generation, StreamsHaveTheUsageSoFarWhereAskedFor) {
 
 // Tokens that the engine computes before it learns of a stop string do not
 // count.
+TEST(Generation, TakesTimesFromTheEnginesEvents) {
+  Rig rig(R"({"prompt": [1], "max_tokens": 2, "timings_per_token": true})");
+  rig.accept(5);
+  auto begin = Clock::now();
+  EngineEvent event;
+  event.handle = 5;
+  event.admitted = begin;
+  event.time = begin + std::chrono::seconds(1);
+  rig.generation->take(event);
+  event.admitted.reset();
+  event.time = begin + std::chrono::seconds(3);
+  event.tokens = {7};
+  rig.generation->take(event);
+  event.time = begin + std::chrono::seconds(8);
+  event.finish = FinishReason::Length;
+  rig.generation->take(event);
+  std::string json = rig.generation->answer();
+  simdjson::dom::parser p;
+  EXPECT_EQ(at(p, json, "/timings/prompt_ms"), "3000") << json;
+  EXPECT_EQ(at(p, json, "/timings/predicted_ms"), "5000") << json;
+}
+
 TEST(Generation, CountsNothingBehindAStopString) {
   std::vector<uint8_t> tables = byteTokenizer();
   auto tokenizer = *Tokenizer::load(tables);

@@ -7,13 +7,14 @@
 using namespace mtp;
 using namespace mtp::serve;
 
-void AnswerSet::Times::note(std::optional<Clock::time_point> admission,
+void AnswerSet::Times::note(Clock::time_point time,
+                            std::optional<Clock::time_point> admission,
                             bool hasTokens) {
   if (admission)
     admitted = admission;
   if (!hasTokens)
     return;
-  last = Clock::now();
+  last = time;
   if (!first)
     first = last;
 }
@@ -113,7 +114,8 @@ Timings AnswerSet::timingsOf(const Answer &answer, size_t index) const {
   return timings;
 }
 
-void AnswerSet::noteProgress(size_t index, const Statistics &statistics) {
+void AnswerSet::noteProgress(size_t index, Times::Clock::time_point time,
+                             const Statistics &statistics) {
   Answer &answer = answers[index];
   uint64_t total = sources[index / request.n].ids.size();
   PromptProgress progress;
@@ -122,9 +124,8 @@ void AnswerSet::noteProgress(size_t index, const Statistics &statistics) {
   progress.processed =
       std::min(statistics.cachedTokens + statistics.prefillTokens, total);
   if (answer.times.admitted) {
-    std::chrono::duration<double> time =
-        Times::Clock::now() - *answer.times.admitted;
-    progress.seconds = time.count();
+    std::chrono::duration<double> seconds = time - *answer.times.admitted;
+    progress.seconds = seconds.count();
   }
   answer.progress = progress;
 }

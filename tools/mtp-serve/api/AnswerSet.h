@@ -25,7 +25,10 @@ public:
     using Clock = std::chrono::steady_clock;
     std::optional<Clock::time_point> admitted, first, last;
 
-    void note(std::optional<Clock::time_point> admission, bool hasTokens);
+    /// Notes an event of the engine. admission: when the sequence got a slot,
+    /// if the event says so.
+    void note(Clock::time_point time,
+              std::optional<Clock::time_point> admission, bool hasTokens);
     /// Return the seconds for the prompt and for the tokens after the first.
     double promptSeconds() const;
     double outputSeconds() const;
@@ -71,7 +74,8 @@ public:
     return writer->errorEvent(error);
   }
   /// Notes how much of an answer's prompt was read.
-  void noteProgress(size_t index, const Statistics &statistics);
+  void noteProgress(size_t index, Times::Clock::time_point time,
+                    const Statistics &statistics);
   /// Returns whether takeEvents() would return events.
   bool hasNews() const;
   /// Returns whether the last event of each answer was taken.

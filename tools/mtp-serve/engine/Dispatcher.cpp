@@ -171,21 +171,20 @@ void Dispatcher::deliver(const EngineReport &report) {
   std::set<Handle> again;
   if (!report.failure.isOk() && fallback.make)
     again = retry(report);
-  Clock::time_point now = Clock::now();
   for (const EngineEvent &event : report.events)
     if (!again.contains(event.handle))
-      take(event, now);
+      take(event);
   if (!report.failure.isOk() && onFailure)
     onFailure(report.failure);
 }
 
-void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
+void Dispatcher::take(const EngineEvent &event) {
   auto found = running.find(event.handle);
   if (found == running.end())
     return;
   std::shared_ptr<Generation> generation = found->second.generation;
   if (event.finish != FinishReason::None) {
-    std::chrono::duration<double> took = now - found->second.began;
+    std::chrono::duration<double> took = event.time - found->second.began;
     running.erase(found);
     gate.removeSequences(generation->asked().client, 1);
     gate.noteDuration(took.count());
@@ -196,7 +195,7 @@ void Dispatcher::take(const EngineEvent &event, Clock::time_point now) {
   FinishReason reason = event.finish;
   if (reason != FinishReason::None)
     reason = generation->finishOf(event.handle);
-  numbers.taken(event, reason, now);
+  numbers.taken(event, reason, event.time);
 }
 
 /// Restarts the generations that can restart. Drops the events of failed
@@ -249,7 +248,7 @@ void Dispatcher::resubmit(
                                session.status().message()));
     for (size_t i = 0; i < generation->size(); ++i) {
       event.handle = generation->firstHandle() + i;
-      take(event, Clock::now());
+      take(event);
     }
   }
 }

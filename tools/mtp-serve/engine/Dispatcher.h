@@ -82,7 +82,7 @@ private:
   };
 
   void deliver(const EngineReport &report);
-  void take(const EngineEvent &event, Clock::time_point now);
+  void take(const EngineEvent &event);
   /// Restarts all generations that can restart; returns their sequences.
   std::set<Handle> retry(const EngineReport &report);
   void resubmit(const std::vector<std::shared_ptr<Generation>> &generations,

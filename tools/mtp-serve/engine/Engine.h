@@ -24,6 +24,8 @@ using Handle = uint64_t;
 
 /// News of a sequence.
 struct EngineEvent {
+  /// When the engine made the event. Reports may reach the server later.
+  Clock::time_point time = Clock::now();
   Handle handle = 0;
   /// True if the session has accepted it. Comes once, before any token.
   bool accepted = false;

@@ -55,9 +55,9 @@ void Generation::take(const EngineEvent &event) {
   Choice &choice = answer.choice;
   answer.isAccepted |= event.accepted;
   accepted += event.accepted;
-  answer.times.note(event.admitted, !event.tokens.empty());
+  answer.times.note(event.time, event.admitted, !event.tokens.empty());
   if (event.isProgress && request.streams)
-    answers.noteProgress(index, event.statistics);
+    answers.noteProgress(index, event.time, event.statistics);
   bool wasComplete = choice.isComplete();
   if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
     fail(ownErrorOf(status));
