@@ -6,7 +6,9 @@ SAYS = '#!/bin/sh\necho "$(basename "$0") $*"\n'
 PROGRAMS = {"tools/setup": SAYS, "tools/build": SAYS,
             "models/published/fetch.py": "#!/bin/sh\necho model.gguf\n",
             "build/bin/mtp-run": SAYS + "cat\n", "build/bin/mtp-serve": SAYS + "cat\n"}
-START = "model.gguf --drafter suffix --import -k 4"
+WEIGHTS = WORK / "models/drafters/smollm2/weights"
+START = (f"model.gguf --drafter {WEIGHTS} --import --method hass --before lookup:3,5 -k 4 "
+         f"--compile --draft-vocab '{WEIGHTS}/token_counts.txt,size=8192' -k auto")
 
 shutil.rmtree(WORK, ignore_errors=True)
 for name, text in PROGRAMS.items():
