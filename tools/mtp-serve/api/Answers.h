@@ -36,7 +36,7 @@ struct Timings {
   double promptSeconds = 0, outputSeconds = 0;
   uint64_t drafted = 0, accepted = 0;
 
-  /// Adds another sequence of the request. The times are those of the slowest.
+  /// Adds another sequence of the request. The slowest one gives the times.
   void add(const Timings &other);
 };
 

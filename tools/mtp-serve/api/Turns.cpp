@@ -1,6 +1,6 @@
 //===- Turns.cpp - Conversations of other APIs ----------------------------===//
 //
-// Each reader turns messages into those of a chat template.
+// Each reader turns messages into messages of a chat template.
 //
 //===----------------------------------------------------------------------===//
 
