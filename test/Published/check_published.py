@@ -46,11 +46,6 @@ INT8, F32 = Rows((), 0.6, 0.01), Rows(("--widen-weights", "--kv-dtype=f32"), 0.0
 WIDENED = {"SmolLM2-135M-Instruct"}
 
 
-def is_drafter_committed():
-    """Returns whether the page of the drafter lists its weights."""
-    return f"| `{TRAINED.name}" in (TRAINED.parent / "README.md").read_text()
-
-
 class Fixture:
     """The model under test, with the programs and files of its test."""
 
@@ -63,9 +58,8 @@ class Fixture:
         self.expected = json.loads((expected / f"{self.name}.json").read_text())
         self.prompts = json.loads((HERE / "prompts.json").read_text())
         self.drafters = dict(DRAFTERS)
-        self.trained = args.drafter
-        if self.name == MODELS[0] and (self.trained or is_drafter_committed()):
-            self.trained = (self.trained or TRAINED).resolve()
+        self.trained = (args.drafter or TRAINED).resolve()
+        if self.name == MODELS[0]:
             self.add_trained()
         is_widened = self.is_long or self.name in WIDENED
         self.rows = [INT8, F32] if is_widened else [INT8]

@@ -56,13 +56,9 @@ class Data(unittest.TestCase):
                 self.assertEqual(len(prompt["tokens"]), len(prompt["margins"]))
                 self.assertGreaterEqual(min(prompt["margins"]), 0)
 
-
     def test_drafter(self):
-        """The page of the trained drafter lists its weights if they are committed."""
-        files = [name for name in check_published.TRAINED_FILES
-                 if (check_published.TRAINED / name).exists()]
-        wanted = check_published.TRAINED_FILES if check_published.is_drafter_committed() else ()
-        self.assertEqual(files, list(wanted))
+        for name in check_published.TRAINED_FILES:
+            self.assertTrue((check_published.TRAINED / name).exists(), name)
 
 
 class Programs(unittest.TestCase):
