@@ -107,6 +107,8 @@ def runner(spec, a):
 def speed(of, a):
     texts = of["chat"]
     sessions = [runner(spec, a) for spec in a.artifacts]
+    if len(dict(sessions)) < len(sessions):
+        raise SystemExit("measure.py: error: expected a name of its own for each artifact")
     rng = random.Random(1)
     for t in a.temperatures:
         rates = {name: [] for name, _ in sessions}
