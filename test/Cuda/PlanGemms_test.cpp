@@ -39,7 +39,9 @@ protected:
           k.shape.inputs, &k.words));
     auto gemm = schema::CreateGemm(fbb, kShape.outputs, kShape.inputs,
                                    kShape.workspace);
+    auto symbol = fbb.CreateString("product");
     schema::KernelBuilder kernel(fbb);
+    kernel.add_symbol(symbol);
     kernel.add_buffers(4);
     kernel.add_params(1);
     kernel.add_image(-1);
@@ -48,7 +50,9 @@ protected:
         kernel.Finish()};
     auto list = fbb.CreateVector(kernels);
     auto algorithms = fbb.CreateVector(entries);
+    auto target = schema::CreateTargetDirect(fbb, "nvptx");
     schema::PlanBuilder table(fbb);
+    table.add_target(target);
     table.add_kernels(list);
     table.add_gemm_algorithms(algorithms);
     fbb.Finish(table.Finish());
