@@ -28,6 +28,9 @@ FORMATS = {
     "a product's table is read from the other end": (
         MATMUL, "uint8_t(table[i] + spec.format.bias())",
         "uint8_t(table[15 - i] + spec.format.bias())"),
+    "many rows have the scales of a group of the first block": (
+        MATMUL, "panel, group.ready, group.number, first",
+        "panel, group.ready, group.inBlock, first"),
     "packed nibbles are exchanged": (
         CODES, "uint8_t((q & 15) << inStep % 8 / 4 * 4)",
         "uint8_t((q & 15) << (4 - inStep % 8 / 4 * 4))"),

@@ -44,6 +44,29 @@ Value mtp::codegen::emitExp(KernelBuilder &kb, Value x) {
   return kb.mul(result, powerOfTwo(kb, kb.sub(n, half)));
 }
 
+Value mtp::codegen::emitPowerOfTwo(KernelBuilder &kb, Value x) {
+  auto number = [&](double value) { return kb.constant(kb.f32Lanes(), value); };
+  // x = n + r with |r| <= 1/2. The addition of 1.5 * 2^23 rounds to an integer.
+  // It leaves n with the bias of exponents in the low bits.
+  Value magic = number(12582912.0 + 127);
+  Value shifted = kb.add(x, magic);
+  Value r = kb.sub(x, kb.sub(shifted, magic));
+
+  // A polynomial of degree 5 with the least largest error: 1e-7 of the result.
+  static constexpr double coefficients[] = {
+      9.671512991189957e-3, 5.550733581185341e-2, 0.24022242426872253,
+      0.6931470036506653, 1.0};
+  Value result = number(1.326472731307149e-3);
+  for (double coefficient : coefficients)
+    result = kb.fma(result, r, number(coefficient));
+
+  Value power = kb.bitcast(kb.shiftLeft(kb.bitcast(shifted, kb.i32Lanes()),
+                                        kb.constant(kb.i32Lanes(), 23)),
+                           kb.f32Lanes());
+  return kb.select(kb.cmp(Cmp::LT, x, number(-126.0)), number(0.0),
+                   kb.mul(result, power));
+}
+
 Value mtp::codegen::emitLog(KernelBuilder &kb, Value x) {
   auto vector = mlir::dyn_cast<mlir::VectorType>(x.getType());
   mlir::Type integers =

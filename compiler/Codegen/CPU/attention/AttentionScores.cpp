@@ -13,6 +13,9 @@ using namespace mlir;
 /// chains.
 static constexpr int64_t unitsPerTurn = 4;
 
+/// Scores are logarithms to base 2.
+static constexpr double kLog2E = 1.44269504088896341;
+
 /// Transposes `count` units of the keys of one vector of positions. If `half`,
 /// the last unit has only its first half.
 void AttentionBlock::transposeKeys(Value vector, Value unit, int64_t count,
@@ -151,7 +154,7 @@ Values AttentionBlock::scores(Value query) {
       sum = scaled(sum, layout.keyScales(), vector);
     if (latent)
       sum = kb.add(sum, scaled(rest[i], layout.restScales(), vector));
-    sum = kb.mul(sum, kb.constant(kb.f32Vector(), scale));
+    sum = kb.mul(sum, kb.constant(kb.f32Vector(), scale * kLog2E));
   }
   return sums;
 }
@@ -225,7 +228,7 @@ void AttentionBlock::weigh(Value state) {
     Value most = ofHead(now, head);
     for (int64_t v = 0; v < vectors(); ++v) {
       Value &weight = scores[head * vectors() + v];
-      weight = emitExp(kb, kb.sub(weight, most));
+      weight = emitPowerOfTwo(kb, kb.sub(weight, most));
       Value stored = weight;
       if (layout.integers) {
         // The scale of a position that the row does not see may be a NaN.
@@ -239,7 +242,7 @@ void AttentionBlock::weigh(Value state) {
       kb.store(layout.dot ? kb.truncateToBF16(stored) : stored, at);
     }
   }
-  Value alpha = emitExp(kb, kb.sub(before, now)); // For all heads.
+  Value alpha = emitPowerOfTwo(kb, kb.sub(before, now)); // For all heads.
   Value sum =
       reduceHeads(scores, [&](Value a, Value b) { return kb.add(a, b); });
   Value totalAt = kb.at(sums, layout.sumsTotal());

@@ -46,8 +46,8 @@ void AttentionBlock::join(Value sums, Value more) {
   Value behind = load(more, layout.sumsMax());
   Value now = kb.max(before, behind);
   kb.store(now, kb.at(sums, layout.sumsMax()));
-  Value alpha = emitExp(kb, kb.sub(before, now));
-  Value beta = emitExp(kb, kb.sub(behind, now));
+  Value alpha = emitPowerOfTwo(kb, kb.sub(before, now));
+  Value beta = emitPowerOfTwo(kb, kb.sub(behind, now));
   auto add = [&](Value to, Value from, Value alpha, Value beta) {
     Value scaled = kb.mul(kb.load(kb.f32Vector(), from), beta);
     kb.store(kb.fma(kb.load(kb.f32Vector(), to), alpha, scaled), to);

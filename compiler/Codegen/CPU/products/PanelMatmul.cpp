@@ -55,7 +55,7 @@ public:
 
 private:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value panel, Prefetch prefetch, Value block,
+  Values multiply(Value panel, Value, Prefetch prefetch, Value block,
                   int64_t rows) override;
 
   void prepareBlock(Value group, Value firstRow, Value rows, int64_t stride,
@@ -249,7 +249,7 @@ Values PanelMatmul::multiplyPiece(ValueRange sums, Value panel,
   return run(end, next, count - unrolled);
 }
 
-Values PanelMatmul::multiply(Value panel, Prefetch prefetch, Value block,
+Values PanelMatmul::multiply(Value panel, Value, Prefetch prefetch, Value block,
                              int64_t rows) {
   int64_t steps = dtype == DType::BF16 ? (spec.k + 1) / 2 : spec.k;
   Values zeros(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));

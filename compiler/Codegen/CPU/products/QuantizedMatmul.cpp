@@ -50,6 +50,15 @@ static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
 /// twice as much.
 static int64_t rowDataBytes(int64_t k) { return llvm::alignTo(k, 64); }
 
+/// Returns the scratch bytes of a panel's scales and offsets as f32: 0 unless
+/// they have two levels. Other scales are cheap to convert for each block.
+static int64_t readyScaleBytes(const QuantizedPanel &panel) {
+  if (!panel.hasTwoLevels())
+    return 0;
+  return panel.groups() * QuantizedPanel::kScaleBytes *
+         (panel.hasOffset ? 2 : 1);
+}
+
 int64_t mtp::codegen::quantizedRowBytes(int64_t k, const WeightFormat &format,
                                         const TargetDesc &target) {
   QuantizedPanel panel = format.panel(k);
@@ -65,14 +74,16 @@ int64_t mtp::codegen::quantizedScratchBytes(int64_t k,
                                             const WeightFormat &format,
                                             const TargetDesc &target) {
   return RowBlocks::scratchBytes(quantizedRowBytes(k, format, target),
-                                 rowLimits(target));
+                                 rowLimits(target),
+                                 readyScaleBytes(format.panel(k)));
 }
 
 QuantizedMatmul::QuantizedMatmul(CpuBuilder &kb, const PanelMatmulSpec &spec,
                                  RowLimits limits)
     : RowBlocks(kb, spec,
                 quantizedRowBytes(spec.k, spec.format, kb.getTarget()),
-                spec.format.panel(spec.k).bytes(), limits),
+                spec.format.panel(spec.k).bytes(), limits,
+                readyScaleBytes(spec.format.panel(spec.k))),
       panel(spec.format.panel(spec.k)),
       wide(isWide(spec.format, kb.getTarget())),
       scalesOffset(rowDataBytes(spec.k) * (wide ? 2 : 1)),
@@ -306,9 +317,43 @@ Value QuantizedMatmul::ofRow(Value row, int64_t offset, Value group,
   return kb.splat(kb.load(type, kb.at(kb.at(row, offset), group, 4)));
 }
 
+/// Returns the place of a group's scales, or offsets, in the result of
+/// getReady(). `first` is the first output of a vector.
+static Value placeOfReady(CpuBuilder &kb, const QuantizedPanel &panel,
+                          Value ready, Value group, int64_t first,
+                          bool isOffset) {
+  constexpr int64_t bytes = QuantizedPanel::kScaleBytes;
+  Value ofGroup = kb.at(ready, group, panel.hasOffset ? 2 * bytes : bytes);
+  return kb.at(ofGroup, (isOffset ? bytes : 0) + first * 4);
+}
+
+/// Stores all scales and offsets of a panel as f32.
+void QuantizedMatmul::getReady(Value weights, Value ready) {
+  addPanel({}, weights, Value(), [&](ValueRange, const Group &group) {
+    auto to = [&](int64_t first, bool isOffset) {
+      return placeOfReady(kb, panel, ready, group.number, first, isOffset);
+    };
+    for (int64_t first = 0; first < panelWidth; first += kb.lanes()) {
+      GroupScales scales = loadScales(group, first);
+      kb.store(scales.scale, to(first, /*isOffset=*/false));
+      if (scales.offset)
+        kb.store(scales.offset, to(first, /*isOffset=*/true));
+    }
+    return Values();
+  });
+}
+
 /// Returns the scales and offsets of a vector of outputs that begins at output
 /// `first`.
 GroupScales QuantizedMatmul::loadScales(const Group &group, int64_t first) {
+  if (group.ready) {
+    auto load = [&](bool isOffset) {
+      return kb.load(
+          kb.f32Vector(),
+          placeOfReady(kb, panel, group.ready, group.number, first, isOffset));
+    };
+    return {load(false), panel.hasOffset ? load(true) : Value()};
+  }
   Values numbers;
   for (const ScaleField &field : scaleFields(panel, group.blockInputs)) {
     Value from =
@@ -424,13 +469,13 @@ Values QuantizedMatmul::addGroup(ValueRange sums, Prefetch prefetch,
 }
 
 /// Adds the groups of a block of `inputs` to the sums. `block` is its number.
-Values QuantizedMatmul::addBlock(
-    ValueRange sums, Value weights, Value block, int64_t inputs,
-    llvm::function_ref<Values(ValueRange, const Group &)> add) {
+Values QuantizedMatmul::addBlock(ValueRange sums, Value weights, Value ready,
+                                 Value block, int64_t inputs, AddGroup add) {
   int64_t blockBytes = panel.blockBytes(panel.blockInputs());
   Group group;
   group.header = kb.at(weights, block, blockBytes);
   group.blockOffset = kb.mul(block, blockBytes);
+  group.ready = ready;
   group.blockInputs = inputs;
   Value first = kb.mul(block, panel.blockGroups());
   auto run = [&](Value inBlock, ValueRange in, int64_t groupInputs) {
@@ -453,23 +498,28 @@ Values QuantizedMatmul::addBlock(
   return result;
 }
 
-Values QuantizedMatmul::multiply(Value weights, Prefetch prefetch, Value block,
-                                 int64_t rows) {
-  auto addOne = [&](ValueRange sums, const Group &group) {
-    return forStrips(sums, rows, [&](Strip strip, ValueRange ofStrip) {
+/// Adds all groups of a panel to the sums.
+Values QuantizedMatmul::addPanel(ValueRange sums, Value weights, Value ready,
+                                 AddGroup add) {
+  Values result = kb.forRange(kb.integer(0), kb.integer(panel.fullBlocks()), 1,
+                              sums, [&](Value number, ValueRange in) {
+                                return addBlock(in, weights, ready, number,
+                                                panel.blockInputs(), add);
+                              });
+  if (!panel.restInputs())
+    return result;
+  return addBlock(result, weights, ready, kb.integer(panel.fullBlocks()),
+                  panel.restInputs(), add);
+}
+
+Values QuantizedMatmul::multiply(Value weights, Value ready, Prefetch prefetch,
+                                 Value block, int64_t rows) {
+  Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
+  return addPanel(sums, weights, ready, [&](ValueRange in, const Group &group) {
+    return forStrips(in, rows, [&](Strip strip, ValueRange ofStrip) {
       return addGroup(ofStrip, prefetch, block, group, strip);
     });
-  };
-  Values sums(rows * panelVectors(), kb.constant(kb.f32Vector(), 0));
-  sums = kb.forRange(kb.integer(0), kb.integer(panel.fullBlocks()), 1, sums,
-                     [&](Value number, ValueRange in) {
-                       return addBlock(in, weights, number, panel.blockInputs(),
-                                       addOne);
-                     });
-  if (!panel.restInputs())
-    return sums;
-  return addBlock(sums, weights, kb.integer(panel.fullBlocks()),
-                  panel.restInputs(), addOne);
+  });
 }
 
 void mtp::codegen::emitQuantizedMatmul(CpuBuilder &kb,

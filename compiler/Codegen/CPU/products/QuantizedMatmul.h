@@ -44,7 +44,8 @@ public:
 
 protected:
   void prepare(Value group, Value firstRow, Value count, Value rows) override;
-  Values multiply(Value weights, Prefetch prefetch, Value block,
+  void getReady(Value weights, Value ready) override;
+  Values multiply(Value weights, Value ready, Prefetch prefetch, Value block,
                   int64_t rows) override;
 
   /// Splits bytes into their low and high halves, as bytes.
@@ -66,6 +67,8 @@ private:
   struct Group {
     /// Header of its block, and the block's offset in the panel.
     Value header, blockOffset;
+    /// Scales and offsets of all groups of the panel, or null.
+    Value ready;
     /// Inputs of the block.
     int64_t blockInputs = 0;
     /// Numbers of the group in its block and in the panel.
@@ -77,8 +80,10 @@ private:
   void prepareGroup(Value from, Value inverse, Value to, Value group,
                     int64_t inputs);
   void storeBytes(Value bytes, Value to);
-  Values addBlock(ValueRange sums, Value weights, Value block, int64_t inputs,
-                  llvm::function_ref<Values(ValueRange, const Group &)> add);
+  using AddGroup = llvm::function_ref<Values(ValueRange, const Group &)>;
+  Values addBlock(ValueRange sums, Value weights, Value ready, Value block,
+                  int64_t inputs, AddGroup add);
+  Values addPanel(ValueRange sums, Value weights, Value ready, AddGroup add);
   Values addGroup(ValueRange sums, Prefetch prefetch, Value block,
                   const Group &group, Strip strip);
   int64_t headerLines(const Group &group) const;

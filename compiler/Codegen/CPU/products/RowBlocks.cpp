@@ -5,9 +5,10 @@
 using namespace mtp::codegen;
 
 RowBlocks::RowBlocks(CpuBuilder &kb, const PanelMatmulSpec &spec,
-                     int64_t rowBytes, int64_t panelBytes, RowLimits limits)
+                     int64_t rowBytes, int64_t panelBytes, RowLimits limits,
+                     int64_t readyBytes)
     : PanelWalk(kb, spec, panelBytes, limits.perPass), rowBytes(rowBytes),
-      rowLimits(limits) {}
+      rowLimits(limits), readyBytes(readyBytes) {}
 
 //===----------------------------------------------------------------------===//
 // Blocks
@@ -103,11 +104,12 @@ RowBlocks::Prefetch RowBlocks::prefetchOfFull(Value panel, Value row,
 
 /// Leaves the sums of a block of rows with every panel of a task in scratch.
 void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
-                          Value block,
+                          Value block, bool isReady,
                           llvm::function_ref<Prefetch(Value)> prefetchOfPanel) {
   for (int64_t which = 0; which < panelsPerTask(); ++which) {
     Value panel = panelPointer(group, task, which);
-    Values sums = multiply(panel, prefetchOfPanel(panel), block, blockRows);
+    Values sums = multiply(panel, isReady ? readyPanel(which) : Value(),
+                           prefetchOfPanel(panel), block, blockRows);
     Value to = kb.at(blockSums(), which * blockSumsBytes());
     for (auto [i, sum] : llvm::enumerate(sums))
       kb.store(sum, kb.at(to, i * kb.lanes() * 4));
@@ -117,7 +119,7 @@ void RowBlocks::emitBlock(Value group, Value task, int64_t blockRows,
 void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
                               Value count, Value fullRows) {
   forLastBlock(count, fullRows, [&](int64_t rows, Value row, Value block) {
-    emitBlock(group, task, rows, block, [&](Value panel) {
+    emitBlock(group, task, rows, block, /*isReady=*/false, [&](Value panel) {
       return Prefetch{kb.at(panel, prefetchDistance), Value()};
     });
     // A block may have one row more than there are rows.
@@ -128,8 +130,13 @@ void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
 
 void RowBlocks::emitTask(Value group, Value task, Value firstRow, Value count) {
   Value fullRows = fullRowsOf(count);
+  if (readyBytes)
+    kb.ifThen(kb.cmp(Cmp::GT, fullRows, 0), [&] {
+      for (int64_t which = 0; which < panelsPerTask(); ++which)
+        getReady(panelPointer(group, task, which), readyPanel(which));
+    });
   forFullBlocks(fullRows, [&](int64_t rows, Value row, Value block) {
-    emitBlock(group, task, rows, block, [&](Value panel) {
+    emitBlock(group, task, rows, block, readyBytes != 0, [&](Value panel) {
       return prefetchOfFull(panel, row, fullRows);
     });
     storeRows(group, task, kb.add(firstRow, row), kb.integer(rows), blockSums(),

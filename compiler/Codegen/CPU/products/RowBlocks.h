@@ -25,15 +25,19 @@ public:
     int64_t perPass;
   };
   /// Returns the scratch bytes for the prepared rows of a pass, of `rowBytes`
-  /// each, and for the sums of a block with the panels of a task.
-  static int64_t scratchBytes(int64_t rowBytes, RowLimits limits) {
-    return limits.perPass * rowBytes + 2 * limits.alone * sumBytes;
+  /// each, for the sums of a block with the panels of a task, and for
+  /// `readyBytes` of each of these panels.
+  static int64_t scratchBytes(int64_t rowBytes, RowLimits limits,
+                              int64_t readyBytes = 0) {
+    return limits.perPass * rowBytes +
+           2 * (limits.alone * sumBytes + readyBytes);
   }
 
 protected:
-  /// Creates a walk. `rowBytes` is the scratch of a prepared row.
+  /// Creates a walk. `rowBytes` is the scratch of a prepared row. `readyBytes`
+  /// is the scratch that getReady() fills for a panel.
   RowBlocks(CpuBuilder &kb, const PanelMatmulSpec &spec, int64_t rowBytes,
-            int64_t panelBytes, RowLimits limits);
+            int64_t panelBytes, RowLimits limits, int64_t readyBytes = 0);
 
   /// Prefetch during the multiplication of a panel with a block. For weights at
   /// offset o of the panel it fetches the cache line at `from` + o. If `shift`
@@ -43,10 +47,14 @@ protected:
     Value from, shift;
     int level = 1;
   };
+  /// Computes what all full blocks of rows need of a panel, and stores it at
+  /// `ready`.
+  virtual void getReady(Value panel, Value ready) {}
   /// Returns the sums of a block of `rows` prepared rows with a panel, row
-  /// after row.
-  virtual Values multiply(Value panel, Prefetch prefetch, Value block,
-                          int64_t rows) = 0;
+  /// after row. `ready` has the result of getReady(); it is null for the block
+  /// after the full blocks.
+  virtual Values multiply(Value panel, Value ready, Prefetch prefetch,
+                          Value block, int64_t rows) = 0;
   Value prefetchAt(Prefetch prefetch, Value offset);
 
   /// Outputs of a panel whose sums with a block of rows fit in registers. With
@@ -103,6 +111,7 @@ private:
   }
   Prefetch prefetchOfFull(Value panel, Value row, Value fullRows);
   void emitBlock(Value group, Value task, int64_t blockRows, Value block,
+                 bool isReady,
                  llvm::function_ref<Prefetch(Value)> prefetchOfPanel);
 
   /// Returns the sums of a block's first row with the task's first panel.
@@ -112,6 +121,12 @@ private:
   /// Returns the bytes from a block's sums with the first panel to the sums
   /// with the second.
   int64_t blockSumsBytes() const { return rowLimits.alone * sumBytes; }
+  /// Returns the place of getReady()'s result for a panel of the task.
+  Value readyPanel(int64_t which) {
+    return kb.at(blockSums(), 2 * blockSumsBytes() + which * readyBytes);
+  }
+
+  const int64_t readyBytes;
 };
 
 } // namespace mtp::codegen
