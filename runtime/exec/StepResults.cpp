@@ -102,11 +102,11 @@ Status StepResults::keepLogits(Sequence &sequence, Binding row) {
 /// the row.
 Result<TokenLogprobs> StepResults::readLogprobs(const Request &request,
                                                 uint32_t count, int32_t token,
+                                                LogprobsMode mode,
                                                 Binding row) {
   logits.resize(model.envelope->vocab);
   MTP_RETURN_IF_ERROR(executable.read(row, logits.data(), row.bytes));
-  return rowLogprobs.compute(logits, token, count, request.logprobs.mode,
-                             request.sampling);
+  return rowLogprobs.compute(logits, token, count, mode, request.sampling);
 }
 
 /// Adds the log-probabilities of the next output token to the update.
@@ -115,9 +115,9 @@ Status StepResults::addLogprobs(Sequence &sequence, int32_t token,
   const Request &request = sequence.request;
   if (!sequence.readsLogits())
     return okStatus();
-  MTP_ASSIGN_OR_RETURN(
-      TokenLogprobs read,
-      readLogprobs(request, *request.logprobs.output, token, row));
+  MTP_ASSIGN_OR_RETURN(TokenLogprobs read,
+                       readLogprobs(request, *request.logprobs.output, token,
+                                    request.logprobs.mode, row));
   update(sequence.id).logprobs.push_back(std::move(read));
   return okStatus();
 }
@@ -130,7 +130,8 @@ Status StepResults::addPromptRow(Sequence &sequence, uint64_t row,
   scores.resize(row);
   MTP_ASSIGN_OR_RETURN(TokenLogprobs read,
                        readLogprobs(request, *request.logprobs.prompt,
-                                    request.prompt[row + 1], logits));
+                                    request.prompt[row + 1], LogprobsMode::Raw,
+                                    logits));
   scores.push_back(std::move(read));
   return okStatus();
 }

@@ -78,7 +78,8 @@ public:
 private:
   Status keepLogits(Sequence &sequence, Binding row);
   Result<TokenLogprobs> readLogprobs(const Request &request, uint32_t count,
-                                     int32_t token, Binding row);
+                                     int32_t token, LogprobsMode mode,
+                                     Binding row);
   Status addLogprobs(Sequence &sequence, int32_t token, Binding row);
 
   const Model::Impl &model;

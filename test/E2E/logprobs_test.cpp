@@ -212,6 +212,7 @@ TEST_P(Logprobs, OfAPromptAreThoseOfTheOutput) {
                        own.tokens.end());
   second.maxTokens = 1;
   second.logprobs.prompt = 7;
+  second.logprobs.mode = LogprobsMode::Processed; // of output alone
   second.logprobs.output.reset();
   ScoredRun prompt = run(model, options, {second});
   ASSERT_EQ(prompt.sequences.size(), 1u);

@@ -39,6 +39,8 @@ struct LogprobsRequest {
   /// the prefix cache. Only for models that can score prompts
   /// (Model::scoresPrompts()).
   std::optional<uint32_t> prompt;
+  /// The distribution of output tokens. Prompt tokens, which are not drawn,
+  /// have Raw in any case.
   LogprobsMode mode = LogprobsMode::Raw;
 };
 
