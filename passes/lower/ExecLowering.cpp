@@ -226,16 +226,15 @@ Value LoweringContext::numbers(llvm::StringRef name, std::optional<int64_t> row,
 }
 
 Value LoweringContext::pageTable(Location loc) {
-  if (program.getKind() != exec::ProgramKind::Function) {
-    Value table = state("page_table", loc);
-    if (!table) {
-      emitError(loc, "expected a state @page_table, which a ")
-          << stringifyEnum(program.getKind()) << " program reads, found none";
-    }
+  if (Value table = state("page_table", loc))
     return table;
+  if (program.getKind() != exec::ProgramKind::Function) {
+    emitError(loc, "expected a state @page_table, which a ")
+        << stringifyEnum(program.getKind()) << " program reads, found none";
+    return Value();
   }
-  // A function has no slots of its own. It uses the pool from page 1 on, so it
-  // may only run while no sequence holds pages.
+  // A module without the state has no sequences. Its functions use the pool
+  // from page 1 on.
   SmallVector<int32_t> pages(envelope.getMaxBatch() * pagesPerSlot(envelope));
   for (auto [index, page] : llvm::enumerate(pages))
     page = static_cast<int32_t>(index) + 1;

@@ -247,6 +247,10 @@ int mtp_model_shows_drafts(const mtp_model *model) {
   return model && model->model->showsDrafts();
 }
 
+int mtp_model_scores_prompts(const mtp_model *model) {
+  return model && model->model->scoresPrompts();
+}
+
 mtp_status mtp_model_get_request_outputs(const mtp_model *model,
                                          const mtp_request_output **outputs,
                                          size_t *count) {

@@ -10,6 +10,8 @@ static_assert(MTP_FAILED == int(FinishReason::Failed) &&
               MTP_LENGTH == int(FinishReason::Length));
 static_assert(MTP_LOGITS_LAST == int(LogitsMode::Last) &&
               MTP_LOGITS_ALL == int(LogitsMode::All));
+static_assert(MTP_LOGPROBS_PROCESSED == int(LogprobsMode::Processed) &&
+              MTP_LOGPROBS_MAXIMUM == LogprobsRequest::kMost);
 static_assert(MTP_SEQUENCE_WAITING == int(SequenceState::Waiting) &&
               MTP_SEQUENCE_PAUSED == int(SequenceState::Paused) &&
               MTP_SEQUENCE_ENDED == int(SequenceState::Finished));
@@ -89,6 +91,32 @@ void mtp_request_init(mtp_request *request) {
   request->max_tokens = 16;
   request->top_p = 1;
   request->k = MTP_K_SESSION;
+  request->logprobs = request->prompt_logprobs = MTP_LOGPROBS_NONE;
+}
+
+/// Returns a request's number of likeliest tokens; empty for none.
+static Result<std::optional<uint32_t>> readLogprobs(const char *name,
+                                                    int32_t count) {
+  if (count >= 0)
+    return std::optional(uint32_t(count));
+  if (count == MTP_LOGPROBS_NONE)
+    return std::optional<uint32_t>();
+  return invalidArgument(strCat("expected ", name, " of 0 to ",
+                                MTP_LOGPROBS_MAXIMUM, " or MTP_LOGPROBS_NONE (",
+                                MTP_LOGPROBS_NONE, "), got ", count));
+}
+
+static Status readLogprobs(const mtp_request &given, LogprobsRequest &to) {
+  MTP_ASSIGN_OR_RETURN(to.output, readLogprobs("logprobs", given.logprobs));
+  MTP_ASSIGN_OR_RETURN(to.prompt,
+                       readLogprobs("prompt_logprobs", given.prompt_logprobs));
+  if (given.logprobs_mode < MTP_LOGPROBS_RAW ||
+      given.logprobs_mode > MTP_LOGPROBS_PROCESSED)
+    return invalidArgument(strCat("expected logprobs_mode of 0 to ",
+                                  int(MTP_LOGPROBS_PROCESSED), ", got ",
+                                  given.logprobs_mode));
+  to.mode = LogprobsMode(given.logprobs_mode);
+  return okStatus();
 }
 
 /// Returns a request's k. A negative value must be one of the named constants.
@@ -180,6 +208,7 @@ static Result<Request> readRequest(const mtp_request *request,
     r.cacheSalt.assign(given.cache_salt,
                        strnlen(given.cache_salt, Request::kMaxSalt + 1));
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
+  MTP_RETURN_IF_ERROR(readLogprobs(given, r.logprobs));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));
   MTP_RETURN_IF_ERROR(needArray(given.outputs, given.output_count, "outputs"));
   size_t most = session.model()->requestOutputs().size() + 1;
@@ -219,6 +248,34 @@ outputsOf(const std::vector<OutputRows> &outputs) {
   return all;
 }
 
+namespace {
+/// Log-probabilities as C structs.
+class CLogprobs {
+public:
+  explicit CLogprobs(const std::vector<TokenLogprobs> &given) {
+    size_t count = 0;
+    for (const TokenLogprobs &one : given)
+      count += one.likeliest.size();
+    // The structs point into the list, which must not grow any more.
+    likeliest.reserve(count);
+    for (const TokenLogprobs &one : given) {
+      const mtp_token_logprob *first = likeliest.data() + likeliest.size();
+      for (const TokenLogprob &likely : one.likeliest)
+        likeliest.push_back({likely.token, likely.logprob});
+      tokens.push_back({{one.own.token, one.own.logprob},
+                        one.rank,
+                        first,
+                        one.likeliest.size()});
+    }
+  }
+
+  std::vector<mtp_token_logprobs> tokens;
+
+private:
+  std::vector<mtp_token_logprob> likeliest;
+};
+} // namespace
+
 mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                             void *user) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
@@ -228,6 +285,7 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
   for (const SequenceUpdate &update : *updates) {
     std::string error(update.error.message());
     std::vector<mtp_output_rows> outputs = outputsOf(update.outputs);
+    CLogprobs logprobs(update.logprobs), prompt(update.promptLogprobs);
     mtp_update given = {sizeof(mtp_update),
                         update.id,
                         update.tokens.data(),
@@ -239,7 +297,11 @@ mtp_status mtp_session_step(mtp_session *session, mtp_update_fn callback,
                         update.seen.has_value(),
                         nullptr,
                         0,
-                        nullptr};
+                        nullptr,
+                        logprobs.tokens.data(),
+                        logprobs.tokens.size(),
+                        prompt.tokens.data(),
+                        prompt.tokens.size()};
     if (update.seen) {
       given.drafts = update.seen->tokens.data();
       given.draft_count = update.seen->tokens.size();

@@ -37,7 +37,9 @@ std::optional<Residency> Admission::take(Sequence &sequence, uint32_t slot,
                              reserved);
 }
 
-static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
+/// Returns the sampling row of a slot. The host reads its logits if
+/// `readsLogits`.
+static SamplingRow samplingRow(const SamplingParams &s, bool readsLogits) {
   SamplingRow row = {};
   row.seedLow = uint32_t(s.seed);
   row.seedHigh = uint32_t(s.seed >> 32);
@@ -45,7 +47,7 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   row.topK = int32_t(s.topK);
   row.topP = s.topP;
   row.minP = s.minP;
-  row.skipLogits = logits == LogitsMode::None && s.temperature == 0;
+  row.skipLogits = !readsLogits && s.temperature == 0;
   return row;
 }
 
@@ -69,9 +71,10 @@ Status Admission::prepare(Sequence &sequence) {
     state.results.count(&sequence, &Statistics::restoredPreemptions,
                         sequence.kept.hasLeft);
   }
+  bool readsLogits =
+      sequence.readsLogits() || state.options.logits != LogitsMode::None;
   MTP_RETURN_IF_ERROR(state.host.setSampling(
-      residency.slot,
-      samplingRow(sequence.request.sampling, state.options.logits)));
+      residency.slot, samplingRow(sequence.request.sampling, readsLogits)));
   return writeStops(sequence);
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/schema/InputNames.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace mtp;
 
@@ -50,6 +51,23 @@ Status Session::Impl::checkPages() const {
         strCat("expected a session whose KV pages are free, got ",
                kv.heldPages(), " held and ", kv.cachedPages(), " cached"));
   return okStatus();
+}
+
+/// Gives slot s of the function's page table the s-th share of the pages from
+/// page 1 on, if the function reads the table from the state.
+Status Session::Impl::writePageTable(const Program &program) {
+  std::optional<uint32_t> state = inner.artifact().findState("page_table");
+  auto isTable = [&](const Place &place) {
+    return place.space == schema::Space::State && place.index == state;
+  };
+  if (!usesKv(program) || std::ranges::none_of(program.places, isTable))
+    return okStatus();
+  std::vector<int32_t> pages(inner.artifact().states[*state].bytes /
+                             sizeof(int32_t));
+  std::iota(pages.begin(), pages.end(), 1);
+  return executable->write(
+      {schema::Space::State, *state, 0, pages.size() * sizeof(int32_t)},
+      pages.data(), pages.size() * sizeof(int32_t));
 }
 
 /// Fails if a function with recurrent layers would write their states, in the
@@ -104,6 +122,7 @@ Session::Impl::runFunction(std::string_view name,
     return reserved.status().withContext(strCat("@", name));
   if (parts)
     MTP_RETURN_IF_ERROR(parts->launch.land());
+  MTP_RETURN_IF_ERROR(writePageTable(program));
   for (size_t i = 0; i < inputs.size(); ++i)
     MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),
                                           inputs[i].bytes.data(),

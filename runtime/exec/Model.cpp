@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/SemanticVerifier.h"
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/program/PromptScoring.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/schema/ChatLimits.h"
 
@@ -151,6 +152,10 @@ std::vector<PortType> Model::requestInputs() const {
 }
 
 bool Model::showsDrafts() const { return impl->programs.canStop(); }
+
+bool Model::scoresPrompts() const {
+  return findPromptScoring(impl->artifact(), impl->plan()).has_value();
+}
 
 std::vector<RequestOutputType> Model::requestOutputs() const {
   return mtp::requestOutputs(impl->plan());

@@ -15,7 +15,8 @@ PromptRunner::PromptRunner(SessionParts &parts)
       prefillPlanner(parts.programs(), parts.options, parts.library.rows),
       launch(parts.programs(), parts.host, parts.executable,
              parts.memory->pages(),
-             parts.options.k > 0 || prefillPlanner.canMix()) {}
+             parts.options.k > 0 || prefillPlanner.canMix()),
+      scorer(parts) {}
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -26,11 +27,13 @@ PrefillRun PromptRunner::nextRun(SequenceId id) const {
 }
 
 /// Returns the prompts that are being prefilled, in the order in which they get
-/// rows.
+/// rows. A prompt that must be scored gets rows afterwards.
 std::vector<PendingPrompt> PromptRunner::prompts() const {
   std::vector<PendingPrompt> prompts;
   for (SequenceId id : parts.table.prefilling()) {
     const Sequence &sequence = parts.table.at(id);
+    if (PromptScorer::isPending(sequence))
+      continue;
     const Residency &residency = *sequence.residency;
     prompts.push_back({id, sequence.request.priority, sequence.arrival,
                        residency.length, residency.rest(),
@@ -54,12 +57,22 @@ bool PromptRunner::mixesNext() const {
   if (!canMix() || !table.isAnyRunning() || table.prefilling().empty() ||
       std::ranges::any_of(table.admitted(), seesDrafts))
     return false;
-  return nextRun(prompts().front().id).maker == PageProvenance::Plan;
+  std::vector<PendingPrompt> pending = prompts();
+  return !pending.empty() &&
+         nextRun(pending.front().id).maker == PageProvenance::Plan;
 }
 
 //===----------------------------------------------------------------------===//
 // Passes of prompts alone
 //===----------------------------------------------------------------------===//
+
+Status PromptRunner::score() {
+  double begin = parts.setup.clock();
+  MTP_RETURN_IF_ERROR(
+      scorer.run(prefillPlanner.limits(parts.table.isAnyRunning()).budget));
+  parts.results.statistics().prefillSeconds += parts.setup.clock() - begin;
+  return okStatus();
+}
 
 Status PromptRunner::run() {
   const SequenceTable &table = parts.table;

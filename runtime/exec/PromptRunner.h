@@ -3,7 +3,7 @@
 #ifndef MTP_RUNTIME_EXEC_PROMPTRUNNER_H
 #define MTP_RUNTIME_EXEC_PROMPTRUNNER_H
 
-#include "runtime/exec/SessionParts.h"
+#include "runtime/exec/PromptScorer.h"
 #include "runtime/exec/launch/PrefillLaunch.h"
 #include "runtime/exec/schedule/PrefillPlanner.h"
 
@@ -20,6 +20,9 @@ public:
   /// `parts` must outlive the runner.
   explicit PromptRunner(SessionParts &parts);
 
+  /// Scores prompts of sequences that ask for it. While sequences run, only
+  /// about the rows that a step may have.
+  Status score();
   /// Runs the passes of a step. If the number of passes is the session's to
   /// choose, the first token of a sequence ends them.
   Status run();
@@ -50,6 +53,7 @@ private:
   SessionParts &parts;
   PrefillPlanner prefillPlanner;
   PrefillLaunch launch;
+  PromptScorer scorer;
 };
 
 } // namespace mtp

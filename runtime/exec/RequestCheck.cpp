@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/program/PromptScoring.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
@@ -77,6 +78,24 @@ static Status checkK(const SessionOptions &options, const Request &request) {
                                 ", the session's, got ", request.k));
 }
 
+/// Checks the numbers of likeliest tokens, and that prompts can be scored.
+static Status checkLogprobs(const Model::Impl &model,
+                            const LogprobsRequest &logprobs) {
+  constexpr uint32_t kMost = LogprobsRequest::kMost;
+  if (logprobs.output.value_or(0) > kMost)
+    return invalidArgument(strCat("expected logprobs of at most ", kMost,
+                                  ", got ", *logprobs.output));
+  if (logprobs.prompt.value_or(0) > kMost)
+    return invalidArgument(strCat("expected prompt logprobs of at most ", kMost,
+                                  ", got ", *logprobs.prompt));
+  if (logprobs.prompt && !findPromptScoring(model.artifact(), model.plan()))
+    return failedPrecondition(
+        "expected no prompt logprobs, as the artifact has no function "
+        "prompt_logits that works in the pages of slots: compile the model "
+        "again");
+  return okStatus();
+}
+
 Status mtp::checkRequest(const Model::Impl &model,
                          const SessionOptions &options,
                          const Request &request) {
@@ -102,6 +121,7 @@ Status mtp::checkRequest(const Model::Impl &model,
                                   request.cacheSalt.size()));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
   MTP_RETURN_IF_ERROR(checkK(options, request));
+  MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
   if (request.seesDrafts && !model.programs.canStop())
     return invalidArgument("expected no request that sees drafts, as the "
                            "model's rounds do not stop after these "

@@ -84,7 +84,8 @@ uint32_t RoundRunner::roundsFor(std::span<const Member> members,
   auto needsHost = [](const Member &member) {
     const Sequence &sequence = *member.sequence;
     return !sequence.residency->endsOnDevice ||
-           !sequence.output.types().empty() || sequence.request.seesDrafts;
+           !sequence.output.types().empty() || sequence.readsLogits() ||
+           sequence.request.seesDrafts;
   };
   if (!parts.host.hasRing() || parts.options.logits != LogitsMode::None ||
       !parts.table.prefilling().empty() ||
@@ -293,7 +294,7 @@ Status RoundRunner::apply(Sequence &sequence,
   parts.memory->publishRound(sequence.kept, residency);
   size_t before = sequence.output.tokens().size();
   bool needsRows = parts.options.logits != LogitsMode::None ||
-                   !sequence.output.types().empty();
+                   sequence.readsLogits() || !sequence.output.types().empty();
   MTP_ASSIGN_OR_RETURN(SlotResults results,
                        parts.launch.results(row, needsRows));
   MTP_RETURN_IF_ERROR(parts.ends.emit(sequence, tokens, results));

@@ -161,6 +161,7 @@ Result<SequenceId> Session::Impl::add(Request request) {
                                        memory);
           }));
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
+  kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
   Sequence &sequence = parts->table.add();
   sequence.request = std::move(request);
@@ -258,8 +259,8 @@ Status Session::Impl::advance() {
     if (parts->launch.isUnderWay() || statistics().rounds > before)
       return okStatus();
   }
-  if (prompts->canMix())
-    MTP_RETURN_IF_ERROR(parts->scheduler.admitWaiting());
+  MTP_RETURN_IF_ERROR(parts->scheduler.admitWaiting());
+  MTP_RETURN_IF_ERROR(prompts->score());
   if (!prompts->mixesNext())
     MTP_RETURN_IF_ERROR(prompts->run());
   return rounds->run();

@@ -61,6 +61,7 @@ private:
   void countSteps();
   Status checkPages() const;
   Status checkSlots(const Program &program) const;
+  Status writePageTable(const Program &program);
   Status checkFunction(const Program &program,
                        std::span<const Tensor> inputs) const;
 

@@ -70,8 +70,9 @@ Result<StepResults::Emitted> StepResults::emit(Sequence &sequence,
       break;
     }
     uint64_t row = rowOf(results.logitsRows, emitted.tokens++);
-    MTP_RETURN_IF_ERROR(
-        keepLogits(sequence, rowsOf(results.logits, row * bytes, bytes)));
+    Binding source = rowsOf(results.logits, row * bytes, bytes);
+    MTP_RETURN_IF_ERROR(keepLogits(sequence, source));
+    MTP_RETURN_IF_ERROR(addLogprobs(sequence, token, source));
     output.push_back(token);
     count(&sequence, &Statistics::outputTokens, 1);
     update(sequence.id).tokens.push_back(token);
@@ -92,6 +93,56 @@ Status StepResults::keepLogits(Sequence &sequence, Binding row) {
     return executable.read(row, values.data(), row.bytes);
   });
 }
+
+//===----------------------------------------------------------------------===//
+// Log-probabilities
+//===----------------------------------------------------------------------===//
+
+/// Returns the log-probabilities at the position of `token`, which comes after
+/// the row.
+Result<TokenLogprobs> StepResults::readLogprobs(const Request &request,
+                                                uint32_t count, int32_t token,
+                                                LogprobsMode mode,
+                                                Binding row) {
+  logits.resize(model.envelope->vocab);
+  MTP_RETURN_IF_ERROR(executable.read(row, logits.data(), row.bytes));
+  return rowLogprobs.compute(logits, token, count, mode, request.sampling);
+}
+
+/// Adds the log-probabilities of the next output token to the update.
+Status StepResults::addLogprobs(Sequence &sequence, int32_t token,
+                                Binding row) {
+  const Request &request = sequence.request;
+  if (!sequence.readsLogits())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(TokenLogprobs read,
+                       readLogprobs(request, *request.logprobs.output, token,
+                                    request.logprobs.mode, row));
+  update(sequence.id).logprobs.push_back(std::move(read));
+  return okStatus();
+}
+
+Status StepResults::addPromptRow(Sequence &sequence, uint64_t row,
+                                 Binding logits) {
+  const Request &request = sequence.request;
+  std::vector<TokenLogprobs> &scores = sequence.output.scores;
+  // A sequence that lost its slot begins again.
+  scores.resize(row);
+  MTP_ASSIGN_OR_RETURN(TokenLogprobs read,
+                       readLogprobs(request, *request.logprobs.prompt,
+                                    request.prompt[row + 1], LogprobsMode::Raw,
+                                    logits));
+  scores.push_back(std::move(read));
+  return okStatus();
+}
+
+void StepResults::finishPrompt(Sequence &sequence) {
+  update(sequence.id).promptLogprobs = std::move(sequence.output.scores);
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
 
 Status StepResults::readOutputs(const Sequence &sequence, size_t tokens,
                                 const SlotResults &results) {

@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_EXEC_STEPRESULTS_H
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/RowLogprobs.h"
 #include "runtime/exec/launch/SlotResults.h"
 #include "runtime/exec/schedule/Sequence.h"
 
@@ -39,6 +40,11 @@ public:
   /// Adds the requested outputs of the last `tokens` tokens to the update.
   Status readOutputs(const Sequence &sequence, size_t tokens,
                      const SlotResults &results);
+  /// Scores the prompt token after position `row` from the row's logits. Row 0
+  /// begins the prompt anew.
+  Status addPromptRow(Sequence &sequence, uint64_t row, Binding logits);
+  /// Adds the scores of the whole prompt to the update.
+  void finishPrompt(Sequence &sequence);
   /// Notes in the update that a sequence has ended.
   void finish(Sequence &sequence, FinishReason reason, Status error);
   /// Ends the output of a sequence that the caller cancels.
@@ -71,12 +77,19 @@ public:
 
 private:
   Status keepLogits(Sequence &sequence, Binding row);
+  Result<TokenLogprobs> readLogprobs(const Request &request, uint32_t count,
+                                     int32_t token, LogprobsMode mode,
+                                     Binding row);
+  Status addLogprobs(Sequence &sequence, int32_t token, Binding row);
 
   const Model::Impl &model;
   Executable &executable;
   const SessionOptions &options;
   Statistics all;
   std::map<SequenceId, SequenceUpdate> updates;
+  RowLogprobs rowLogprobs;
+  /// A row of logits.
+  std::vector<float> logits;
 };
 
 } // namespace mtp

@@ -117,6 +117,47 @@ TEST_P(Oracle, GreedyTokensAndLogits) {
   }
 }
 
+// The log-softmax of the oracle's rows, as log-probabilities of a prompt.
+TEST_P(Oracle, PromptLogProbabilities) {
+  size_t vocab = model->envelope()->vocab, compared = 0, whole = 0;
+  for (const OracleResult &result : results) {
+    Request request = greedy(result.tokens(), 1);
+    request.logprobs.prompt = 5;
+    SessionOptions options;
+    options.threads = 1;
+    auto session = Session::create(model, options);
+    ASSERT_TRUE(session.isOk()) << session.status().toString();
+    ASSERT_TRUE((*session)->add(request).isOk());
+    std::vector<TokenLogprobs> scores;
+    while (!(*session)->idle())
+      for (SequenceUpdate &update : *(*session)->step())
+        if (!update.promptLogprobs.empty())
+          scores = std::move(update.promptLogprobs);
+    ASSERT_EQ(scores.size() + 1, request.prompt.size());
+    for (const auto &[row, logits] : result.target.rows) {
+      if (logits.size() != vocab || row >= scores.size())
+        continue;
+      ++whole;
+      std::vector<float> values;
+      double sum = 0;
+      for (auto [token, logit] : logits) {
+        values.push_back(logit);
+        sum += std::exp(double(logit));
+      }
+      auto expectNear = [&](const TokenLogprob &one) {
+        EXPECT_NEAR(one.logprob, double(logits.at(one.token)) - std::log(sum),
+                    2 * bound(values))
+            << "row " << row << ", token " << one.token;
+        ++compared;
+      };
+      EXPECT_EQ(scores[row].own.token, request.prompt[row + 1]);
+      expectNear(scores[row].own);
+      std::ranges::for_each(scores[row].likeliest, expectNear);
+    }
+  }
+  EXPECT_EQ(compared, 6 * whole);
+}
+
 namespace {
 /// Artifacts with a context for the oracle's long text.
 class LongOracle : public Oracle {};

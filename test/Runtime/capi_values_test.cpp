@@ -240,6 +240,74 @@ TEST(CApi, RequestsBringAndAskForWhatTheModelDeclares) {
 }
 
 namespace {
+/// The log-probabilities of one sequence.
+struct Scores {
+  std::vector<mtp_token_logprob> own, likeliest;
+  std::vector<uint32_t> ranks;
+};
+} // namespace
+
+static void takeScores(void *user, const mtp_update *update) {
+  Scores &scores = *static_cast<Scores *>(user);
+  ASSERT_EQ(update->logprob_count, update->count);
+  EXPECT_EQ(update->prompt_logprob_count, 0u);
+  for (size_t i = 0; i < update->count; ++i) {
+    const mtp_token_logprobs &one = update->logprobs[i];
+    EXPECT_EQ(one.own.token, update->tokens[i]);
+    ASSERT_EQ(one.likeliest_count, 2u);
+    scores.own.push_back(one.own);
+    scores.ranks.push_back(one.rank);
+    scores.likeliest.insert(scores.likeliest.end(), one.likeliest,
+                            one.likeliest + one.likeliest_count);
+  }
+}
+
+TEST(CApi, RequestsAskForLogProbabilities) {
+  mtp_model *model =
+      load(writeFile("capi_plain.bin", makeFakeModel().finish()));
+  EXPECT_EQ(mtp_model_scores_prompts(model), 0);
+  EXPECT_EQ(mtp_model_scores_prompts(nullptr), 0);
+  mtp_session *session = create(model);
+  int32_t prompt[] = {1, 2, 3};
+  uint64_t id = 0;
+  mtp_request request;
+  mtp_request_init(&request);
+  EXPECT_EQ(request.logprobs, MTP_LOGPROBS_NONE);
+  request.prompt = prompt;
+  request.prompt_count = 3;
+  request.logprobs = 2;
+  ASSERT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  Scores scores;
+  while (!mtp_session_idle(session))
+    ASSERT_EQ(mtp_session_step(session, takeScores, &scores), MTP_OK);
+  ASSERT_EQ(scores.own.size(), 16u);
+  // A greedy request picks the likeliest token.
+  for (size_t i = 0; i < scores.own.size(); ++i) {
+    EXPECT_EQ(scores.ranks[i], 1u);
+    EXPECT_EQ(scores.likeliest[2 * i].token, scores.own[i].token);
+    EXPECT_EQ(scores.likeliest[2 * i].logprob, scores.own[i].logprob);
+    EXPECT_LT(scores.likeliest[2 * i + 1].logprob, scores.own[i].logprob);
+    EXPECT_LT(scores.own[i].logprob, 0);
+  }
+
+  request.logprobs = -2;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected logprobs of 0 to 20 or "
+                              "MTP_LOGPROBS_NONE (-1), got -2");
+  request.logprobs = 21;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.logprobs = 0;
+  request.logprobs_mode = 2;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected logprobs_mode of 0 to 1, got 2");
+  request.logprobs_mode = MTP_LOGPROBS_PROCESSED;
+  request.prompt_logprobs = 1;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_FAILED_PRECONDITION);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+namespace {
 /// The results of a callback for rounds that stop.
 struct Stops {
   size_t stops = 0, tokens = 0;

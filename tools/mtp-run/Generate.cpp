@@ -166,6 +166,7 @@ addAll(Session &session, const RunOptions &options,
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));
     request.outputs = options.requestOutputs;
+    request.logprobs = options.logprobs;
     request.seesDrafts = options.draftRounds;
     Result<SequenceId> id = session.add(std::move(request));
     if (!id)
@@ -202,6 +203,15 @@ static void addOutputs(SequenceReport &report, const SequenceUpdate &update) {
     appendRows(report.outputs[i], update.outputs[i]);
 }
 
+/// Appends the log-probabilities of an update.
+static void addLogprobs(SequenceReport &report, const SequenceUpdate &update) {
+  report.logprobs.insert(report.logprobs.end(), update.logprobs.begin(),
+                         update.logprobs.end());
+  report.promptLogprobs.insert(report.promptLogprobs.end(),
+                               update.promptLogprobs.begin(),
+                               update.promptLogprobs.end());
+}
+
 /// Adds the rounds of an update. Tokens belong to the round whose drafts came
 /// last, unless that round has tokens already: the first token of a sequence
 /// comes from its prefill.
@@ -225,6 +235,7 @@ static Status runAll(Session &session, Printer &printer,
                        [&](const auto &r) { return r.id == update.id; });
       report->error = update.error;
       addOutputs(*report, update);
+      addLogprobs(*report, update);
       addRounds(*report, update);
       MTP_RETURN_IF_ERROR(printer.update(reports, *report, update));
     }
@@ -267,6 +278,7 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   report.sampling = settleSampling(options.sampling, model.generation());
   report.samplingIsModels = options.sampling.isModels();
   report.hasRounds = options.draftRounds;
+  report.logprobs = options.logprobs;
   MTP_ASSIGN_OR_RETURN(
       report.sequences,
       addAll(session, options, report.sampling, std::move(prompts)));
@@ -276,6 +288,9 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   if (options.json) {
     MTP_ASSIGN_OR_RETURN(std::string json, jsonReport(session, report));
     MTP_RETURN_IF_ERROR(writeStandardOutput(json + "\n", "the JSON"));
+  } else if (options.logprobs.output || options.logprobs.prompt) {
+    MTP_RETURN_IF_ERROR(writeStandardOutput(
+        logprobsText(report, tokenizer.get()), "the log-probabilities"));
   }
   if (options.stats)
     std::fprintf(stderr, "%s", textReport(session, report).c_str());

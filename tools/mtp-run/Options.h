@@ -51,6 +51,7 @@ struct RunOptions {
   /// "[PROMPT:]NAME=TENSOR": inputs of requests.
   std::vector<std::string> requestInputs;
   std::vector<std::string> requestOutputs;
+  LogprobsRequest logprobs;
   /// Include each round's drafts in the JSON.
   bool draftRounds = false;
   bool printIds = false;

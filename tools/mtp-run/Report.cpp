@@ -81,8 +81,32 @@ static void writeRounds(JsonWriter &json,
   json.endArray();
 }
 
+static void writeLogprobs(JsonWriter &json, std::string_view name,
+                          const std::vector<TokenLogprobs> &tokens) {
+  json.key(name);
+  json.beginArray();
+  for (const TokenLogprobs &token : tokens) {
+    json.beginObject();
+    json.field("token", token.own.token);
+    json.field("logprob", double(token.own.logprob));
+    json.field("rank", token.rank);
+    json.key("likeliest");
+    json.beginArray();
+    for (const TokenLogprob &likely : token.likeliest) {
+      json.beginObject();
+      json.field("token", likely.token);
+      json.field("logprob", double(likely.logprob));
+      json.endObject();
+    }
+    json.endArray();
+    json.endObject();
+  }
+  json.endArray();
+}
+
 static Status writeSequence(JsonWriter &json, const Session &session,
-                            const SequenceReport &report, bool hasRounds) {
+                            const RunReport &run,
+                            const SequenceReport &report) {
   MTP_ASSIGN_OR_RETURN(Statistics s, session.statistics(report.id));
   MTP_ASSIGN_OR_RETURN(std::span<const int32_t> output,
                        session.output(report.id));
@@ -107,7 +131,11 @@ static Status writeSequence(JsonWriter &json, const Session &session,
   json.field("restored_preemptions", s.restoredPreemptions);
   writeAcceptance(json, s);
   writeOutputs(json, report.outputs);
-  if (hasRounds)
+  if (run.logprobs.output)
+    writeLogprobs(json, "logprobs", report.logprobs);
+  if (run.logprobs.prompt)
+    writeLogprobs(json, "prompt_logprobs", report.promptLogprobs);
+  if (run.hasRounds)
     writeRounds(json, report.rounds);
   json.endObject();
   return okStatus();
@@ -130,8 +158,7 @@ static Status writeSequences(JsonWriter &json, const Session &session,
   json.key("sequences");
   json.beginArray();
   for (const SequenceReport &sequence : report.sequences)
-    MTP_RETURN_IF_ERROR(
-        writeSequence(json, session, sequence, report.hasRounds));
+    MTP_RETURN_IF_ERROR(writeSequence(json, session, report, sequence));
   json.endArray();
   return okStatus();
 }
@@ -181,6 +208,60 @@ Result<std::string> mtp::jsonReport(const Session &session,
   json.field("memory_bytes", session.memoryBytes());
   json.endObject();
   return json.text();
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// Returns a token's text in quotes, or its id.
+static std::string tokenText(int32_t token, const Tokenizer *tokenizer) {
+  DecodeOptions decode;
+  decode.skipSpecial = decode.atTextStart = false;
+  if (tokenizer)
+    if (Result<std::string> text = tokenizer->decode({{token}}, decode)) {
+      JsonWriter quoted(JsonWriter::Layout::OneLine);
+      quoted.value(*text);
+      return quoted.text();
+    }
+  return std::to_string(token);
+}
+
+static std::string logprobText(const TokenLogprob &one,
+                               const Tokenizer *tokenizer) {
+  char number[32];
+  std::snprintf(number, sizeof(number), " %.4f", double(one.logprob));
+  return tokenText(one.token, tokenizer) + number;
+}
+
+/// Returns lines with a token, its rank, and the likeliest tokens.
+static std::string linesOf(const std::vector<TokenLogprobs> &tokens,
+                           const Tokenizer *tokenizer) {
+  std::string lines;
+  for (const TokenLogprobs &token : tokens) {
+    lines += logprobText(token.own, tokenizer) + ", rank " +
+             std::to_string(token.rank);
+    for (const TokenLogprob &likely : token.likeliest)
+      lines += (&likely == token.likeliest.data() ? ": " : ", ") +
+               logprobText(likely, tokenizer);
+    lines += "\n";
+  }
+  return lines;
+}
+
+std::string mtp::logprobsText(const RunReport &report,
+                              const Tokenizer *tokenizer) {
+  std::string text;
+  for (const SequenceReport &sequence : report.sequences) {
+    std::string index = std::to_string(sequence.index);
+    if (report.logprobs.prompt)
+      text += "--- log-probabilities of prompt " + index + "\n" +
+              linesOf(sequence.promptLogprobs, tokenizer);
+    if (report.logprobs.output)
+      text += "--- log-probabilities of the output of prompt " + index + "\n" +
+              linesOf(sequence.logprobs, tokenizer);
+  }
+  return text;
 }
 
 static std::string samplingText(const RunReport &report) {

@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_RUN_REPORT_H
 
 #include "mtp/session.h"
+#include "mtp/tokenizer.h"
 
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct SequenceReport {
   Status error;
   /// The rows of the requested outputs from all updates.
   std::vector<OutputRows> outputs;
+  /// Log-probabilities of the output and of the prompt after its first token,
+  /// if the run asks for them.
+  std::vector<TokenLogprobs> logprobs, promptLogprobs;
   /// Filled if the run asks for rounds.
   std::vector<DraftRound> rounds;
 };
@@ -42,12 +46,18 @@ struct RunReport {
   bool samplingIsModels = false;
   /// True if sequences list the drafts of each round.
   bool hasRounds = false;
+  /// The log-probabilities that the run asks for.
+  LogprobsRequest logprobs;
   std::vector<SequenceReport> sequences;
 };
 
 /// Returns everything as one JSON object; JSON.md lists its keys. Rates are
 /// null if nothing was timed.
 Result<std::string> jsonReport(const Session &session, const RunReport &report);
+
+/// Returns the log-probabilities as text, one line for each token. Tokens are
+/// shown as ids if `tokenizer` is null.
+std::string logprobsText(const RunReport &report, const Tokenizer *tokenizer);
 
 /// Returns a few lines of text.
 std::string textReport(const Session &session, const RunReport &report);

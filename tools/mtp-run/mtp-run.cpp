@@ -78,12 +78,29 @@ static void addSamplingFlags(CLI::App &app, SamplingFlags &o) {
       ->group(kGeneration);
 }
 
+static void addLogprobsFlags(CLI::App &app, LogprobsRequest &o) {
+  addNumber(app, "--logprobs", o.output,
+            "Print each output token's log-probability and this many likeliest "
+            "tokens (0 to 20)")
+      ->group(kGeneration);
+  addNumber(app, "--prompt-logprobs", o.prompt,
+            "Likewise for each prompt token after the first")
+      ->group(kGeneration);
+  addChoice(
+      app, "--logprobs-mode", o.mode,
+      {{"raw", LogprobsMode::Raw}, {"processed", LogprobsMode::Processed}},
+      "Log-probabilities of the model, or after temperature, top-k, "
+      "top-p and min-p (default: raw)")
+      ->group(kGeneration);
+}
+
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
             "Tokens to generate, at least 1 (default: 128, or the rest of the "
             "context)")
       ->group(kGeneration);
   addSamplingFlags(app, o.sampling);
+  addLogprobsFlags(app, o.logprobs);
   addNumbers(app, "--stop-id", o.stopTokens,
              "Further token id that ends the text")
       ->group(kGeneration);
@@ -227,12 +244,23 @@ static Status checkMaxTokens(const RunOptions &o) {
              : okStatus();
 }
 
+/// Fails if a number of likeliest tokens is out of range.
+static Status checkLogprobs(const LogprobsRequest &o) {
+  using Given = std::pair<const char *, std::optional<uint32_t>>;
+  for (auto [flag, count] :
+       {Given{"--logprobs", o.output}, Given{"--prompt-logprobs", o.prompt}})
+    if (count.value_or(0) > LogprobsRequest::kMost)
+      return invalidArgument(strCat("expected ", flag, " of 0 to ",
+                                    LogprobsRequest::kMost, ", got ", *count));
+  return okStatus();
+}
+
 static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
   MTP_RETURN_IF_ERROR(
       refuseGroups(app, " with --chat", {kPrompts, kScoring, kFunctions}));
-  for (const char *name :
-       {"--json", "--print-ids", "--request-input", "--request-output",
-        "--draft-rounds", "--max-batch", "--max-slots"})
+  for (const char *name : {"--json", "--print-ids", "--request-input",
+                           "--request-output", "--draft-rounds", "--logprobs",
+                           "--prompt-logprobs", "--max-batch", "--max-slots"})
     if (app.count(name) > 0)
       return invalidArgument(strCat("expected no ", name, " with --chat"));
   return checkMaxTokens(o);
@@ -276,6 +304,7 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
                            "or --function");
   if (o.draftRounds && !o.json)
     return invalidArgument("expected --json with --draft-rounds");
+  MTP_RETURN_IF_ERROR(checkLogprobs(o.logprobs));
   return checkMaxTokens(o);
 }
 

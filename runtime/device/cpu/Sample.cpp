@@ -111,10 +111,12 @@ public:
 
   /// Returns the best pick of the kept tokens.
   uint64_t pick() const;
+  uint64_t keptWeight() const;
+  /// Returns the last kept element.
+  uint64_t lastKept() const { return bucket < kFarBucket ? last : ~0ull; }
 
 private:
   void keep(uint64_t goal, uint64_t SampleBucket::*size);
-  uint64_t keptWeight() const;
 
   const SampleLaw &law;
   const SampleInput &input;
@@ -295,4 +297,62 @@ int32_t mtp::joinStretches(const SampleInput &input,
   return law.usesBuckets
              ? pickToken(law, input, sampling, sums, scratch, kernels)
              : int32_t(~uint32_t(sums[0].pick));
+}
+
+//===----------------------------------------------------------------------===//
+// Kept tokens
+//===----------------------------------------------------------------------===//
+
+BestLogit mtp::bestLogitOf(std::span<const float> logits) {
+  return bestOfRow({logits, {}});
+}
+
+/// Returns a token's place in the order of filters (SampleKernels).
+static uint64_t elementOf(float logit, uint32_t token) {
+  return uint64_t(~orderOf(logit)) << 32 | token;
+}
+
+/// Returns a token's distance from the best one, at most kFarDistance.
+static float distanceOf(const KeptTokens &kept, float logit) {
+  float distance = (kept.best.logit - logit) * kept.perTemperature;
+  return distance < kFarDistance ? std::max(distance, 0.0f) : kFarDistance;
+}
+
+bool KeptTokens::has(float logit, uint32_t token) const {
+  if (int32_t(token) == best.token)
+    return true;
+  return elementOf(logit, token) <= last &&
+         weightOf(distanceOf(*this, logit)) >= leastWeight;
+}
+
+KeptTokens mtp::keptTokens(std::span<const float> logits,
+                           const SamplingRow &sampling,
+                           std::span<uint64_t> scratch,
+                           const SampleKernels &kernels) {
+  const SampleInput input = {logits, {}};
+  KeptTokens kept;
+  kept.best = bestOfRow(input);
+  SampleLaw law = makeLaw(sampling, /*position=*/0, kept.best);
+  law.usesBuckets = true;
+  // No noise reaches this pick, so that none is drawn.
+  law.bestPick = packPick(kInfinity, 0);
+  kept.perTemperature = law.perTemperature;
+  kept.best.logit = law.best;
+  SampleBucket buckets[kSampleBuckets] = {};
+  kernels.scan(law, input, 0, logits.size(), buckets);
+  Cut cut(law, input, buckets, scratch, kernels);
+  if (sampling.topK > 0)
+    cut.keepTopK(uint64_t(sampling.topK));
+  if (sampling.topP < 1)
+    cut.keepTopP(sampling.topP);
+  kept.last = cut.lastKept();
+  kept.weight = cut.keptWeight();
+  kept.leastWeight = law.leastWeight;
+  if (law.leastWeight == 0)
+    return kept;
+  kept.weight = 0;
+  for (size_t token = 0; token < logits.size(); ++token)
+    if (kept.has(logits[token], uint32_t(token)))
+      kept.weight += weightOf(distanceOf(kept, logits[token]));
+  return kept;
 }

@@ -55,6 +55,31 @@ int32_t sampleToken(const SampleInput &input, const SamplingRow &sampling,
                     std::span<uint64_t> scratch,
                     const SampleKernels &kernels = *sampleKernels().front());
 
+/// The tokens of a row that pass the filters, from which a pick is drawn.
+struct KeptTokens {
+  /// The best logit, and the factor of distances from it (SampleMath.h).
+  BestLogit best;
+  float perTemperature = 1;
+  /// Sum of the weights of the kept tokens, in units of 2^-40.
+  uint64_t weight = 0;
+  /// The last kept token in the order of filters (SampleKernels), and the
+  /// minimum weight of a kept token.
+  uint64_t last = ~uint64_t(0);
+  uint64_t leastWeight = 0;
+
+  /// Whether a token with this logit is kept.
+  bool has(float logit, uint32_t token) const;
+};
+
+/// Returns the tokens that pass the filters of a slot that is not greedy. The
+/// best logit must be finite. `scratch` has one word per logit.
+KeptTokens keptTokens(std::span<const float> logits,
+                      const SamplingRow &sampling, std::span<uint64_t> scratch,
+                      const SampleKernels &kernels = *sampleKernels().front());
+
+/// Returns the largest logit of a row and its lowest token.
+BestLogit bestLogitOf(std::span<const float> logits);
+
 /// Picks in two steps, so that threads share a row. Each stretch of
 /// kSampleStretch logits gives kSampleBuckets buckets, in any order and on any
 /// thread. The buckets of all stretches, in order, give the token.

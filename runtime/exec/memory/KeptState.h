@@ -28,6 +28,9 @@ struct KeptState {
   /// and the memory reserved for them.
   std::vector<uint8_t> saved;
   MemoryReservation savedMemory;
+  /// Whether a slot must compute all tokens of the sequence, so that it takes
+  /// neither pages nor copies of states.
+  bool runsAll = false;
   /// Whether the sequence has lost a slot.
   bool hasLeft = false;
   /// The copy of recurrent states that was made when the sequence lost its

@@ -153,7 +153,9 @@ uint32_t KvCacheManager::find(std::span<const int32_t> tokens, uint64_t end,
 
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
                               uint64_t capacity, PageKey key) {
-  std::vector<Match> chain = match(tokens, key);
+  std::vector<Match> chain;
+  if (!key.takesNone)
+    chain = match(tokens, key);
   // Shared pages are held first, so that making room cannot evict them.
   for (Match found : chain)
     hold(found.page);

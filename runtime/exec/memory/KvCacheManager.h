@@ -26,12 +26,14 @@ enum class PageProvenance : uint8_t { Plan, Library };
 /// `isExact`: other sequences' pages are taken only if they were made so.
 /// Otherwise pages of any maker are taken, equal ones first. `inputs`: a hash
 /// of what else entries may depend on. Pages with other inputs are not taken.
+/// `takesNone`: no pages of other sequences are taken.
 struct PageKey {
   std::span<const PageProvenance> pages;
   bool isExact = false;
   Hash128 inputs;
   /// Tells pages apart whose hashes are equal by chance. Valid during the call.
   std::span<const int32_t> salt;
+  bool takesNone = false;
 
   PageProvenance of(size_t page) const {
     return page < pages.size() ? pages[page] : PageProvenance::Plan;
@@ -94,7 +96,7 @@ public:
   /// changing nothing, if pages are short. The tokens taken are a whole number
   /// of pages, and leave the last `rerun` tokens to prefill.
   int64_t begin(uint32_t slot, std::span<const int32_t> tokens,
-                uint64_t capacity, PageKey key = {{}, false, {}, {}});
+                uint64_t capacity, PageKey key = {{}, false, {}, {}, false});
 
   /// Returns the makers of a slot's first pages: those that begin() was given,
   /// except for the pages that it took.

@@ -52,6 +52,8 @@ struct Residency {
   /// Positions that the device's copy of the slot's page table has pages for;
   /// 0 if that copy belongs to another sequence or is older.
   uint64_t tableCapacity = 0;
+  /// Rows of the prompt that were scored in the slot.
+  uint64_t scored = 0;
   /// Drafts that the last round accepted.
   uint32_t accepted = 0;
   /// Whether nothing has run since the sequence went on from a copy whose kept

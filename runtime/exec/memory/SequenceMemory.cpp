@@ -107,9 +107,9 @@ std::optional<Residency> SequenceMemory::place(KeptState &kept,
                                                uint64_t reserved) {
   if (!kept.wasAdmitted)
     kept.makers = planPages(context.size());
-  int64_t taken =
-      kv->begin(slot, context, capacity,
-                {kept.makers, kept.wasAdmitted, kept.inputHash, kept.salt});
+  int64_t taken = kv->begin(
+      slot, context, capacity,
+      {kept.makers, kept.wasAdmitted, kept.inputHash, kept.salt, kept.runsAll});
   if (taken < 0)
     return std::nullopt;
   if (kv->availablePages() < reserved) {
@@ -153,7 +153,7 @@ bool SequenceMemory::fillsPagesFor(const KeptState &kept,
                                    std::span<const int32_t> context,
                                    const KeptState &fillingKept,
                                    const Residency &filling) const {
-  if (fillingKept.inputHash != kept.inputHash)
+  if (kept.runsAll || fillingKept.inputHash != kept.inputHash)
     return false;
   uint64_t page = options.envelope.pageTokens;
   auto [end, otherEnd] =

@@ -147,7 +147,7 @@ const Snapshots::Copy *StateCopies::copyFor(const KeptState &kept,
                                             uint32_t slot,
                                             std::span<const int32_t> context,
                                             uint64_t taken) const {
-  if (!snapshots)
+  if (!snapshots || kept.runsAll)
     return nullptr;
   Prefix prefix{0,
                 taken,

@@ -27,6 +27,8 @@ private:
   FinishReason reason = FinishReason::None;
   KeptLogits kept;
   std::vector<RequestOutputType> asked;
+  /// Log-probabilities of the prompt, until the prompt has been scored.
+  std::vector<TokenLogprobs> scores;
 };
 
 /// The number of drafts that a sequence has.
@@ -51,6 +53,8 @@ public:
   Phase phase() const { return current; }
   bool isRunning() const { return current == Phase::Running; }
   bool hasSlot() const { return residency.has_value(); }
+  /// Whether the host reads rows of logits for the request.
+  bool readsLogits() const { return request.logprobs.output.has_value(); }
   /// Whether end and stop tokens end the sequence already.
   bool mayStop() const { return output.tokens().size() >= request.minTokens; }
   /// Returns the tokens that a prefill of the sequence computes.

@@ -193,6 +193,11 @@ public:
   /// verified (Request::seesDrafts).
   bool showsDrafts() const;
 
+  /// Whether requests may ask for log-probabilities of their prompts
+  /// (LogprobsRequest::prompt): whether the artifact has the function
+  /// "prompt_logits" in a form that works in the pages of slots.
+  bool scoresPrompts() const;
+
   struct Impl;
 
 private:

@@ -351,6 +351,10 @@ mtp_status mtp_model_get_request_outputs(const mtp_model *model,
    (mtp_request.sees_drafts). */
 int mtp_model_shows_drafts(const mtp_model *model); /* of null: 0 */
 
+/* Returns 1 if requests may ask for log-probabilities of their prompts
+   (mtp_request.prompt_logprobs). */
+int mtp_model_scores_prompts(const mtp_model *model); /* of null: 0 */
+
 /* For mtp_session_options.k: the artifact's maximum. For mtp_request.k: the
    session's k. */
 #define MTP_K_MAXIMUM (-1)
@@ -441,6 +445,18 @@ typedef struct mtp_request_input {
   mtp_tensor value;
 } mtp_request_input;
 
+/* The distribution of log-probabilities. */
+typedef enum mtp_logprobs_mode {
+  MTP_LOGPROBS_RAW = 0,      /* the log-softmax of the model's logits */
+  MTP_LOGPROBS_PROCESSED = 1 /* after temperature, top-k, top-p and min-p; for a
+                                greedy request equal to MTP_LOGPROBS_RAW */
+} mtp_logprobs_mode;
+
+/* For mtp_request.logprobs and prompt_logprobs: none. */
+#define MTP_LOGPROBS_NONE (-1)
+/* The most likeliest tokens that a request may ask for. */
+#define MTP_LOGPROBS_MAXIMUM 20
+
 /* A prompt and how to continue it. The arrays are copied. */
 typedef struct mtp_request {
   size_t size;
@@ -479,12 +495,23 @@ typedef struct mtp_request {
                        with the same tokens */
   uint64_t group;   /* fair-share group: among requests of equal priority, the
                        group that has consumed the fewest tokens goes first */
-  const char *cache_salt; /* sequences share KV pages only if their salts are
-                             equal; at most 1024 bytes; null: none */
+  const char *cache_salt;  /* sequences share KV pages only if their salts are
+                              equal; at most 1024 bytes; null: none */
+  int32_t logprobs;        /* likeliest tokens for each output token, 0 to
+                              MTP_LOGPROBS_MAXIMUM, besides the token's own
+                              log-probability; MTP_LOGPROBS_NONE: none at all.
+                              While such a sequence runs, a launch has one
+                              round */
+  int32_t prompt_logprobs; /* likewise for each prompt token after the first.
+                              The prompt is computed twice, and no part of it
+                              comes from the prefix cache. For models with
+                              mtp_model_scores_prompts */
+  int32_t logprobs_mode;   /* an mtp_logprobs_mode, of the output; prompts have
+                              MTP_LOGPROBS_RAW in any case */
 } mtp_request;
 
-/* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION, all
-   else 0. */
+/* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,
+   logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, all else 0. */
 void mtp_request_init(mtp_request *request);
 
 /* Queues a sequence and sets `id`, which is never 0. Within a priority and
@@ -510,6 +537,24 @@ typedef struct mtp_output_rows {
                              is not per token; else null */
 } mtp_output_rows;
 
+/* A token and the natural logarithm of its probability; -infinity for a token
+   that the filters drop. */
+typedef struct mtp_token_logprob {
+  int32_t token;
+  float logprob;
+} mtp_token_logprob;
+
+/* The log-probabilities at one position. */
+typedef struct mtp_token_logprobs {
+  mtp_token_logprob own; /* the token at the position */
+  uint32_t rank;         /* its place, from 1 on, in descending order of logits,
+                            and in ascending order of ids among equals */
+  const mtp_token_logprob *likeliest; /* the likeliest tokens in this order;
+                                         those without probability are left
+                                         out */
+  size_t likeliest_count;
+} mtp_token_logprobs;
+
 /* The result of a step for one sequence. The arrays are valid during the
    call. */
 typedef struct mtp_update {
@@ -532,6 +577,13 @@ typedef struct mtp_update {
                              outputs; else null. draft_count + 1 elements: the
                              first has no meaning, and 0 is the last output
                              token, i is draft i - 1 */
+  const mtp_token_logprobs *logprobs; /* of `tokens`, if the request asks for
+                                         them */
+  size_t logprob_count;
+  const mtp_token_logprobs *prompt_logprobs; /* of all prompt tokens after the
+                                                first; come once, at the latest
+                                                with the first output token */
+  size_t prompt_logprob_count;
 } mtp_update;
 
 /* Called for every sequence that changed, in order of id. It must not use the

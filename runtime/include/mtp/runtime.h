@@ -36,6 +36,7 @@
 #define MTP_RUNTIME_INCLUDE_MTP_RUNTIME_H
 
 #include "mtp/chat.h"
+#include "mtp/logprobs.h"
 #include "mtp/model.h"
 #include "mtp/result.h"
 #include "mtp/session.h"

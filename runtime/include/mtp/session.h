@@ -20,6 +20,7 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 #define MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 
+#include "mtp/logprobs.h"
 #include "mtp/model.h"
 
 #include <cstddef>
@@ -108,6 +109,8 @@ struct Request {
   /// (SequenceUpdate::outputs), each at most once. While such a sequence runs,
   /// a launch has one round, as it does when logits are kept.
   std::vector<std::string> outputs;
+  /// Log-probabilities of output and prompt tokens that updates are to contain.
+  LogprobsRequest logprobs;
   /// Shows the host the drafts of each round before they are verified. The host
   /// may then write inputs of the sequence (Session::setInput): for example, a
   /// grammar sets the allowed tokens of each row. Such a round takes two calls
@@ -190,7 +193,7 @@ struct SessionOptions {
   /// sequence still waits for the end of one round only. Zero: 1 on a CPU, 16
   /// on a GPU. Fewer rounds run if pages are short, prompts wait, or a sequence
   /// has more than 8 end and stop tokens. One round runs if logits are kept or
-  /// a request asks for outputs.
+  /// a request asks for outputs or log-probabilities.
   uint32_t roundsPerLaunch = 0;
   /// Shares the KV pages of equal prefixes of prompts and generated tokens.
   bool prefixCache = true;
@@ -275,6 +278,11 @@ struct SequenceUpdate {
   /// Outputs in the order of Request::outputs; empty if there are no new
   /// tokens.
   std::vector<OutputRows> outputs;
+  /// Log-probabilities of `tokens`, if the request asks for them.
+  std::vector<TokenLogprobs> logprobs;
+  /// Log-probabilities of all prompt tokens after the first. They come once, at
+  /// the latest with the first output token.
+  std::vector<TokenLogprobs> promptLogprobs;
   /// Drafts of the stopped round, for a sequence with Request::seesDrafts. The
   /// next step() continues the round.
   std::optional<SeenDrafts> seen;
