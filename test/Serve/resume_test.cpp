@@ -267,7 +267,6 @@ TEST(Resume, NumbersOfEventsGoOn) {
   std::string before = whole.events[0] + whole.events[1];
   for (const std::string &events : rest.events)
     before += events;
-  std::string numbers;
   size_t next = 0;
   for (size_t begin = 0;
        (begin = before.find("\"sequence_number\": ", begin)) != before.npos;) {

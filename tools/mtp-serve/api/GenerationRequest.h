@@ -52,8 +52,8 @@ struct Resumption {
   uint64_t created = 0;
   /// The number of events that the client has, in APIs that number them.
   uint64_t events = 0;
-  /// One element for each answer, or none at all for a new stream. An element
-  /// is empty if the client has no event of its answer.
+  /// One element for each of the first answers. An element is empty if the
+  /// client has no event of its answer.
   std::vector<std::optional<BegunAnswer>> answers;
 
   /// Returns what the client has of an answer, or null.

@@ -65,14 +65,14 @@ readFields(const object &body,
   return std::nullopt;
 }
 
-/// Compares the begun answers with the number of answers of the request.
+/// Checks that a stream with room for the begun answers is asked for.
 static MaybeError checkResume(const GenerationRequest &request) {
   if (!request.resume || request.resume->answers.empty())
     return std::nullopt;
   size_t count = request.promptCount() * request.n;
-  if (request.resume->answers.size() != count)
+  if (request.resume->answers.size() > count)
     return wrongField("resume.answers",
-                      strCat("expected ", count, " answers, got ",
+                      strCat("expected at most ", count, " answers, got ",
                              request.resume->answers.size()));
   if (!request.streams)
     return wrongField("resume.answers",
