@@ -34,6 +34,7 @@ struct ServeFlags {
   std::string chatFile;
   bool retriesOnCpu = false;
   bool isStrict = false;
+  bool isReplica = false;
   std::optional<ReasoningFormat> reasoning;
   LoadOptions load;
   SessionOptions session;
@@ -78,6 +79,10 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addFlag(app, "--strict", o.isStrict,
           "Refuse requests with unknown fields, for another model, or for more "
           "tokens than fit into the context");
+  addFlag(app, "--replica", o.isReplica,
+          "Let a gate continue streams of other servers here: accept the field "
+          "'resume', and send such streams with their token ids (only for "
+          "servers that clients reach through the gate)");
   addFlag(app, "--retry-on-cpu", o.retriesOnCpu,
           "After a GPU has failed, run requests that have no output yet again "
           "on the CPU before the process ends; the artifact must have a plan "
@@ -210,6 +215,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
     facts.reasoning =
         o.reasoning.value_or(detectReasoningFormat(chat->source()));
   facts.isStrict = o.isStrict;
+  facts.isReplica = o.isReplica;
   facts.created = uint64_t(std::time(nullptr));
   return facts;
 }

@@ -33,12 +33,12 @@ double AnswerSet::Times::outputSeconds() const {
   return time.count();
 }
 
-void AnswerSet::begin(std::vector<PreparedPrompt> prepared) {
+Status AnswerSet::begin(std::vector<PreparedPrompt> prepared) {
   sources = std::move(prepared);
-  restart();
+  return restart();
 }
 
-void AnswerSet::restart() {
+Status AnswerSet::restart() {
   answers.clear();
   const GenerationRequest &r = request;
   bool keepsIds = r.returnsIds || !facts.tokenizer;
@@ -58,6 +58,7 @@ void AnswerSet::restart() {
       if (r.echo)
         answer.choice.prepend(prompt.text);
     }
+  return replay();
 }
 
 size_t AnswerSet::pendingBytes() const {
@@ -90,8 +91,13 @@ Usage AnswerSet::usage() const {
     usage.addRounds(statistics);
     usage.reasoningTokens += answers[i].choice.reasoningTokens();
     // Later answers share the pages of the first.
-    if (i % request.n == 0)
-      usage.cachedTokens += statistics.cachedTokens;
+    if (i % request.n > 0)
+      continue;
+    uint64_t cached = statistics.cachedTokens;
+    // The tokens of another server may come from the cache, too.
+    if (request.resume)
+      cached = std::min<uint64_t>(cached, sources[i / request.n].ids.size());
+    usage.cachedTokens += cached;
   }
   return usage;
 }
@@ -228,4 +234,80 @@ std::string AnswerSet::lastEvents() {
   for (size_t i = 0; i < answers.size(); ++i)
     timings.add(timingsOf(answers[i], i));
   return writer->lastEvents(head(), usage(), timings);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams that another server has begun
+//===----------------------------------------------------------------------===//
+
+/// Lets decoders, stop strings and the writer see the tokens again. Their
+/// events are dropped, because the client has them.
+Status AnswerSet::replay() {
+  if (!request.resume)
+    return okStatus();
+  writer = makeWriter(request);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    const BegunAnswer *begun = request.resume->find(i);
+    if (!begun)
+      continue;
+    Choice &choice = answers[i].choice;
+    MTP_RETURN_IF_ERROR(choice.take(begun->tokens));
+    bool hasEnd = begun->finish != FinishReason::None;
+    if (hasEnd)
+      choice.end(begun->finish, {});
+    ChoicePart part = partOf(i, SIZE_MAX);
+    if (hasEnd)
+      addEnd(part);
+    static_cast<void>(eventOf(part));
+    answers[i].isClosed = hasEnd;
+    answers[i].log = {{}, true, hasEnd};
+  }
+  writer->setEventCount(request.resume->events);
+  isRead = false;
+  return okStatus();
+}
+
+void AnswerSet::noteTokens(size_t index, std::span<const int32_t> tokens) {
+  std::vector<int32_t> &noted = answers[index].log.tokens;
+  if (request.resume)
+    noted.insert(noted.end(), tokens.begin(), tokens.end());
+}
+
+/// Writes what is new of an answer since the last comment.
+void AnswerSet::writeLog(JsonWriter &json, size_t index) {
+  Answer &answer = answers[index];
+  ResumeLog &log = answer.log;
+  if (log.tokens.empty() && log.hasBegun == answer.hasBegun &&
+      log.isClosed == answer.isClosed)
+    return;
+  json.beginObject();
+  json.field("index", index);
+  json.field("tokens", std::exchange(log.tokens, {}));
+  if (answer.isClosed)
+    json.field("finish", finishName(answer.choice.finishReason()));
+  json.endObject();
+  log.hasBegun = answer.hasBegun;
+  log.isClosed = answer.isClosed;
+}
+
+std::string AnswerSet::takeComment(bool isLast) {
+  // Events after the last comment are not shown to the client. Another server
+  // goes on before them.
+  for (const Answer &answer : answers)
+    if (answer.choice.pending().bytes() > 0 ||
+        answer.choice.finishReason() == FinishReason::Cancelled ||
+        answer.choice.finishReason() == FinishReason::Failed)
+      return "";
+  if (isLast)
+    return std::string(kLastComment);
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.field("events", writer->eventCount());
+  json.key("answers");
+  json.beginArray();
+  for (size_t i = 0; i < answers.size(); ++i)
+    writeLog(json, i);
+  json.endArray();
+  json.endObject();
+  return ": resume " + json.text() + "\n\n";
 }

@@ -34,6 +34,13 @@ public:
     double outputSeconds() const;
   };
 
+  /// The tokens of an answer that the gate does not know, and whether the gate
+  /// knows the answer's first and last events.
+  struct ResumeLog {
+    std::vector<int32_t> tokens;
+    bool hasBegun = false, isClosed = false;
+  };
+
   struct Answer {
     Choice choice;
     Times times;
@@ -45,6 +52,7 @@ public:
     bool isClosed = false;
     /// Whether the engine has accepted its sequence.
     bool isAccepted = false;
+    ResumeLog log;
   };
 
   /// The answers contain `id` and `created` (seconds since 1970).
@@ -53,10 +61,11 @@ public:
       : request(request), facts(facts), id(std::move(id)), created(created),
         writer(makeWriter(request)) {}
 
-  /// Makes the answers, which are empty.
-  void begin(std::vector<PreparedPrompt> prepared);
+  /// Makes the answers, which are empty, or have what a gate's client has of
+  /// them. Fails if the latter cannot be decoded.
+  Status begin(std::vector<PreparedPrompt> prepared);
   /// Resets all answers to the state after begin().
-  void restart();
+  Status restart();
 
   const std::vector<PreparedPrompt> &prompts() const { return sources; }
   size_t size() const { return answers.size(); }
@@ -73,6 +82,14 @@ public:
   std::string errorEvent(const ApiError &error) {
     return writer->errorEvent(error);
   }
+  /// Notes tokens that an answer has taken, for takeComment().
+  void noteTokens(size_t index, std::span<const int32_t> tokens);
+  /// The comment after the last event of a stream that needs no continuation.
+  static constexpr std::string_view kLastComment =
+      ": resume {\"end\": true}\n\n";
+  /// Returns the comment for a gate after the events so far. It is empty if the
+  /// events have less text than the tokens give, or if an answer has failed.
+  std::string takeComment(bool isLast);
   /// Notes how much of an answer's prompt was read.
   void noteProgress(size_t index, Times::Clock::time_point time,
                     const Statistics &statistics);
@@ -99,6 +116,8 @@ private:
   /// Returns the new part of an answer as events; empty if there is none.
   std::string eventsOf(size_t index);
   std::string eventOf(const ChoicePart &part);
+  Status replay();
+  void writeLog(JsonWriter &json, size_t index);
   Usage usage() const;
 
   const GenerationRequest &request;

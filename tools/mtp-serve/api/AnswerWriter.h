@@ -32,6 +32,10 @@ public:
 
   /// Returns the last event of a stream that fails.
   virtual std::string errorEvent(const ApiError &error);
+
+  /// Return and set the number of events so far, in APIs that number them.
+  virtual uint64_t eventCount() const { return 0; }
+  virtual void setEventCount(uint64_t) {}
 };
 
 /// Returns the writer for the form that a request asks for. The request must

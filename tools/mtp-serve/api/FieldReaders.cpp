@@ -219,6 +219,107 @@ const Field *serve::findField(std::span<const Field> fields,
   return found == fields.end() ? nullptr : &*found;
 }
 
+//===----------------------------------------------------------------------===//
+// Streams that another server has begun
+//===----------------------------------------------------------------------===//
+
+/// Reads how an answer has ended.
+static MaybeError readFinish(std::string_view field, const JsonElement &element,
+                             FinishReason &finish) {
+  std::string_view name;
+  if (element.get(name) || (name != "stop" && name != "length"))
+    return expected(field, "'stop' or 'length'", element);
+  finish = name == "stop" ? FinishReason::Stop : FinishReason::Length;
+  return std::nullopt;
+}
+
+/// Reads {"tokens": [1, 2], "finish": "stop"}, or null.
+static MaybeError readAnswer(const std::string &field,
+                             const JsonElement &element, const Reading &to,
+                             std::optional<BegunAnswer> &answer) {
+  if (element.is_null())
+    return std::nullopt;
+  object members;
+  if (element.get(members))
+    return expected(field, "an object or null", element);
+  answer.emplace();
+  for (auto [key, value] : members) {
+    std::string name = strCat(field, ".", key);
+    MaybeError error;
+    if (key == "tokens")
+      error = readIds(name, value, int64_t(to.facts.vocab) - 1, answer->tokens);
+    else if (key == "finish")
+      error = readFinish(name, value, answer->finish);
+    else
+      error = wrongField(name, strCat("expected 'tokens' or 'finish' in '",
+                                      field, "', got '", key, "'"));
+    if (error)
+      return error;
+  }
+  if (answer->tokens.size() > to.facts.maxContext)
+    return wrongField(strCat(field, ".tokens"),
+                      strCat("expected at most ", to.facts.maxContext,
+                             " tokens, got ", answer->tokens.size()));
+  return std::nullopt;
+}
+
+static MaybeError readAnswers(const std::string &field,
+                              const JsonElement &element, const Reading &to,
+                              Resumption &resumption) {
+  array list;
+  if (element.get(list) || list.size() > GenerationRequest::kMaxChoices)
+    return expected(field,
+                    strCat("an array of at most ",
+                           GenerationRequest::kMaxChoices, " answers"),
+                    element);
+  for (JsonElement item : list) {
+    std::string name = strCat(field, "[", resumption.answers.size(), "]");
+    if (MaybeError error =
+            readAnswer(name, item, to, resumption.answers.emplace_back()))
+      return error;
+  }
+  return std::nullopt;
+}
+
+static MaybeError readResumeMember(std::string_view key,
+                                   const std::string &name,
+                                   const JsonElement &value, const Reading &to,
+                                   Resumption &resumption) {
+  if (key == "answers")
+    return readAnswers(name, value, to, resumption);
+  uint64_t number = 0;
+  if (!getWhole(value, number))
+    return expected(name, "a whole number of 0 or more", value);
+  if (key == "seed")
+    resumption.seed = number;
+  else if (key == "created")
+    resumption.created = number;
+  else if (key == "events")
+    resumption.events = number;
+  else
+    return wrongField(name, strCat("expected 'seed', 'created', 'events' or "
+                                   "'answers' in 'resume', got '",
+                                   key, "'"));
+  return std::nullopt;
+}
+
+/// Reads the field "resume". A server without --replica ignores the field, like
+/// an unknown one.
+static MaybeError resume(std::string_view field, const JsonElement &element,
+                         Reading &to) {
+  if (!to.facts.isReplica)
+    return ignoreField(field, to);
+  object members;
+  if (element.get(members))
+    return expected(field, "an object", element);
+  Resumption &resumption = to.request.resume.emplace();
+  for (auto [key, value] : members)
+    if (MaybeError error = readResumeMember(key, strCat(field, ".", key), value,
+                                            to, resumption))
+      return error;
+  return std::nullopt;
+}
+
 static constexpr Field kSamplingFields[] = {
     {"model", model},
     {"max_tokens", maxTokens},
@@ -254,6 +355,7 @@ static constexpr Field kSamplingFields[] = {
      readFlagField<&GenerationRequest::keepsStop>},
     {"timings_per_token", readFlagField<&GenerationRequest::timesEach>},
     {"return_progress", readFlagField<&GenerationRequest::reportsProgress>},
+    {"resume", resume},
 };
 
 std::span<const Field> serve::samplingFields() { return kSamplingFields; }

@@ -30,6 +30,39 @@ struct PromptSource {
 /// llama-server's completions, Anthropic's messages, or OpenAI's responses.
 enum class AnswerForm : uint8_t { OpenAi, Native, Messages, Responses };
 
+/// An answer of which the client has events.
+struct BegunAnswer {
+  /// The output tokens that these events stand for, including tokens whose text
+  /// is held back.
+  std::vector<int32_t> tokens;
+  /// Why the answer has ended; None if the client does not have its end.
+  FinishReason finish = FinishReason::None;
+};
+
+/// The content of the field "resume". A gate in front of several servers
+/// continues a stream on another server if the first one dies. The gate adds
+/// the field to the client's request. The server then writes comments into the
+/// stream, which tell the gate the tokens of the events before them. The next
+/// server gets these tokens, and its events go on where the client's events
+/// end.
+struct Resumption {
+  /// The seed of the first answer, used if the request has no seed.
+  std::optional<uint64_t> seed;
+  /// The time in the answer, in seconds since 1970; zero: now.
+  uint64_t created = 0;
+  /// The number of events that the client has, in APIs that number them.
+  uint64_t events = 0;
+  /// One element for each of the first answers. An element is empty if the
+  /// client has no event of its answer.
+  std::vector<std::optional<BegunAnswer>> answers;
+
+  /// Returns what the client has of an answer, or null.
+  const BegunAnswer *find(size_t index) const {
+    return index < answers.size() && answers[index] ? &*answers[index]
+                                                    : nullptr;
+  }
+};
+
 /// A body that asks for output. All values were checked against the model,
 /// except the length of the prompts.
 struct GenerationRequest {
@@ -110,6 +143,9 @@ struct GenerationRequest {
   /// far.
   bool includesUsage = false;
   bool hasUsageInAll = false;
+  /// Set if the request comes from a gate, which may continue its stream
+  /// elsewhere.
+  std::optional<Resumption> resume;
   /// Fields of the body that are not known.
   std::vector<std::string> ignored;
 };

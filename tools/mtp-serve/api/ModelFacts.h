@@ -35,6 +35,8 @@ struct ModelFacts {
   /// Whether unknown fields, other models and limits beyond the context are
   /// errors.
   bool isStrict = false;
+  /// Whether a gate may continue streams of other servers here.
+  bool isReplica = false;
   /// Start of the server, in seconds since 1970.
   uint64_t created = 0;
 };

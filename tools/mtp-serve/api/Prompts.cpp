@@ -344,3 +344,21 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.k = request.k;
   return sequence;
 }
+
+MaybeError serve::continueSequence(const Resumption &resumption, size_t index,
+                                   Request &sequence) {
+  const BegunAnswer *begun = resumption.find(index);
+  if (!begun)
+    return std::nullopt;
+  const std::vector<int32_t> &tokens = begun->tokens;
+  if (tokens.size() > sequence.maxTokens)
+    return wrongField(strCat("resume.answers[", index, "].tokens"),
+                      strCat("expected at most ", sequence.maxTokens,
+                             " tokens, the answer's limit, got ",
+                             tokens.size()));
+  auto count = uint32_t(tokens.size());
+  sequence.prompt.insert(sequence.prompt.end(), tokens.begin(), tokens.end());
+  sequence.maxTokens -= count;
+  sequence.minTokens -= std::min(sequence.minTokens, count);
+  return std::nullopt;
+}

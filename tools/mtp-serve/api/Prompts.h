@@ -39,6 +39,12 @@ Request sequenceOf(const GenerationRequest &request, const ModelFacts &facts,
                    const PreparedPrompt &prompt, uint32_t number,
                    uint64_t seed);
 
+/// Turns the request for an answer's sequence into the request for the rest of
+/// the sequence: the begun tokens follow the prompt, and limits shrink by their
+/// number. Fails if there are more begun tokens than the answer may have.
+MaybeError continueSequence(const Resumption &resumption, size_t index,
+                            Request &sequence);
+
 } // namespace mtp::serve
 
 #endif // MTP_TOOLS_MTP_SERVE_API_PROMPTS_H

@@ -65,6 +65,21 @@ readFields(const object &body,
   return std::nullopt;
 }
 
+/// Checks that a stream with room for the begun answers is asked for.
+static MaybeError checkResume(const GenerationRequest &request) {
+  if (!request.resume || request.resume->answers.empty())
+    return std::nullopt;
+  size_t count = request.promptCount() * request.n;
+  if (request.resume->answers.size() > count)
+    return wrongField("resume.answers",
+                      strCat("expected at most ", count, " answers, got ",
+                             request.resume->answers.size()));
+  if (!request.streams)
+    return wrongField("resume.answers",
+                      "expected begun answers with 'stream' alone");
+  return std::nullopt;
+}
+
 static MaybeError checkWhole(const ModelFacts &facts,
                              const GenerationRequest &request) {
   bool isKnown = request.model.empty() ||
@@ -84,7 +99,7 @@ static MaybeError checkWhole(const ModelFacts &facts,
   if ((request.includesUsage || request.hasUsageInAll) && !request.streams)
     return wrongField("stream_options",
                       "expected 'stream_options' with 'stream' alone");
-  return std::nullopt;
+  return checkResume(request);
 }
 
 MaybeError serve::parseCompletion(std::string_view body,

@@ -27,6 +27,8 @@ public:
   std::string lastEvents(const AnswerHead &head, const Usage &usage,
                          const Timings &timings) override;
   std::string errorEvent(const ApiError &error) override;
+  uint64_t eventCount() const override { return number; }
+  void setEventCount(uint64_t count) override { number = count; }
 
 private:
   /// Returns the response; without a usage the begin of one.

@@ -64,8 +64,10 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
                                [this](Handle h) { current().pause(h); },
                                [this](Handle h) { current().resume(h); }};
   bool isQuick = !hasTexts(request);
+  uint64_t created = request.resume ? request.resume->created : 0;
   auto begun = std::make_shared<Generation>(
-      std::move(request), facts, id, uint64_t(std::time(nullptr)), next,
+      std::move(request), facts, id,
+      created > 0 ? created : uint64_t(std::time(nullptr)), next,
       std::move(controls), gate.limits().streamBytes);
   std::vector<PreparedPrompt> prompts;
   if (isQuick)
@@ -108,13 +110,14 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
                         std::vector<PreparedPrompt> prompts, MaybeError error,
                         Clock::time_point arrived) {
   setEncoding(generation, false);
+  if (!error && !generation->isAborted())
+    error = generation->begin(std::move(prompts));
   if (error || generation->isAborted()) {
     gate.removeSequences(generation->asked().client, generation->size());
     if (error)
       generation->fail(std::move(*error));
     return;
   }
-  generation->begin(std::move(prompts));
   Running begun = {generation, Clock::now(), random()};
   Handle handle = generation->firstHandle();
   for (const Request &sequence : generation->sequences(0)) {
@@ -132,8 +135,13 @@ void Dispatcher::submitAll(const Generation &generation) {
   const GenerationRequest &asked = generation.asked();
   EventDetail detail = {!asked.stops.empty() || asked.timesEach,
                         asked.streams && asked.reportsProgress};
-  for (Request &sequence : generation.sequences(running.at(handle).seed))
-    current().submit(handle++, std::move(sequence), detail);
+  for (Request &sequence : generation.sequences(running.at(handle).seed)) {
+    if (std::optional<EngineEvent> end = generation.endOf(handle, sequence))
+      take(*end);
+    else
+      current().submit(handle, std::move(sequence), detail);
+    ++handle;
+  }
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {

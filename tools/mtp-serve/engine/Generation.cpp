@@ -13,14 +13,34 @@ Generation::Generation(GenerationRequest request, const ModelFacts &facts,
       answers(this->request, facts, std::move(id), created), first(first),
       controls(std::move(controls)), mostPending(mostPending) {}
 
-void Generation::begin(std::vector<PreparedPrompt> prepared) {
+/// Returns the session's request for the rest of an answer.
+static Request restOf(const GenerationRequest &request, const ModelFacts &facts,
+                      const PreparedPrompt &prompt, size_t index, uint64_t seed,
+                      MaybeError &error) {
+  if (request.resume)
+    seed = request.resume->seed.value_or(seed);
+  Request rest =
+      sequenceOf(request, facts, prompt, uint32_t(index % request.n), seed);
+  if (request.resume)
+    error = continueSequence(*request.resume, index, rest);
+  return rest;
+}
+
+MaybeError Generation::begin(std::vector<PreparedPrompt> prepared) {
+  MaybeError error;
+  for (size_t i = 0; !error && i < size(); ++i)
+    restOf(request, facts, prepared[i / request.n], i, 0, error);
+  if (error)
+    return error;
+  if (Status status = answers.begin(std::move(prepared)); !status.isOk())
+    return ownErrorOf(status);
   begun = true;
   // The sources of the prompts are not needed any more.
   for (PromptSource &source : request.prompts)
     source = {};
   request.conversation = {};
   body.release();
-  answers.begin(std::move(prepared));
+  return std::nullopt;
 }
 
 bool Generation::canRestart() const {
@@ -28,17 +48,33 @@ bool Generation::canRestart() const {
 }
 
 void Generation::restart() {
-  answers.restart();
   accepted = ended = 0;
   holds = false;
+  if (Status status = answers.restart(); !status.isOk())
+    fail(ownErrorOf(status));
 }
 
 std::vector<Request> Generation::sequences(uint64_t seed) const {
   std::vector<Request> all;
-  for (const PreparedPrompt &prompt : answers.prompts())
-    for (uint32_t i = 0; i < request.n; ++i)
-      all.push_back(sequenceOf(request, facts, prompt, i, seed));
+  // begin() has checked what was begun.
+  MaybeError none;
+  for (size_t i = 0; i < size(); ++i)
+    all.push_back(restOf(request, facts, answers.prompts()[i / request.n], i,
+                         seed, none));
   return all;
+}
+
+std::optional<EngineEvent> Generation::endOf(Handle handle,
+                                             const Request &rest) const {
+  const Choice &choice = answers.at(handle - first).choice;
+  if (rest.maxTokens > 0 && !choice.isComplete())
+    return std::nullopt;
+  EngineEvent event;
+  event.handle = handle;
+  event.accepted = true;
+  event.finish =
+      choice.isComplete() ? choice.finishReason() : FinishReason::Length;
+  return event;
 }
 
 void Generation::fail(ApiError error) {
@@ -59,8 +95,11 @@ void Generation::take(const EngineEvent &event) {
   if (event.isProgress && request.streams)
     answers.noteProgress(index, event.time, event.statistics);
   bool wasComplete = choice.isComplete();
+  size_t before = choice.tokenCount();
   if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
     fail(ownErrorOf(status));
+  answers.noteTokens(
+      index, std::span(event.tokens).first(choice.tokenCount() - before));
   if (request.timesEach && !wasComplete && !event.tokens.empty())
     choice.setStatistics(event.statistics);
   if (!wasComplete && choice.hasStopped()) {
@@ -123,14 +162,22 @@ bool Generation::hasNews() const {
 }
 
 std::string Generation::takeEvents() {
+  std::string events;
   if (failed) {
     finished = true;
-    return answers.errorEvent(*failed);
+    events = answers.errorEvent(*failed);
+    // Another server may succeed, unless the request is at fault or late.
+    bool isFinal = failed->status < 500 || failed->status == 504;
+    return request.resume && isFinal ? events.append(AnswerSet::kLastComment)
+                                     : events;
   }
-  std::string events = answers.takeEvents();
+  events = answers.takeEvents();
   goOnIfLittleWaits();
-  if (!hasEnded() || !answers.areClosed())
-    return events;
-  finished = true;
-  return events + answers.lastEvents();
+  if (hasEnded() && answers.areClosed()) {
+    finished = true;
+    events += answers.lastEvents();
+  }
+  if (request.resume && (finished || !events.empty()))
+    events += answers.takeComment(finished);
+  return events;
 }

@@ -39,8 +39,8 @@ public:
 
   const GenerationRequest &asked() const { return request; }
   /// Sets the prompts, before any event of the sequences. Must not follow
-  /// fail() or abort().
-  void begin(std::vector<PreparedPrompt> prepared);
+  /// fail() or abort(). Fails if the answers that a gate continues are wrong.
+  MaybeError begin(std::vector<PreparedPrompt> prepared);
   /// Ends all with an error, which becomes the answer. The first error counts.
   void fail(ApiError error);
   /// Keeps the prompts' share of the body budget until begin().
@@ -55,6 +55,9 @@ public:
   /// Returns the requests to submit, in order of handles. `seed` is used if the
   /// request has none, and is equal for each call.
   std::vector<Request> sequences(uint64_t seed) const;
+  /// Returns the end of a sequence that has no token left to generate, because
+  /// another server has generated all of them.
+  std::optional<EngineEvent> endOf(Handle handle, const Request &rest) const;
   /// Returns whether no output was taken yet, so that the generation may
   /// restart.
   bool canRestart() const;

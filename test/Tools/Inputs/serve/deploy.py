@@ -1,6 +1,6 @@
 """deploy.py ARTIFACT DEPLOY: tests the files of tools/mtp-serve/deploy with servers. nginx itself
 runs if it is installed; otherwise its part prints a message and is skipped."""
-import http.client, json, os, re, shutil, socket, subprocess, sys, time
+import http.client, json, os, re, shutil, signal, socket, subprocess, sys, time
 
 from serving import Server, check
 
@@ -32,12 +32,79 @@ def check_manifests():
         return
     with open(os.path.join(DEPLOY, "kubernetes.yaml")) as file:
         parts = list(yaml.safe_load_all(file))
-    check([part["kind"] for part in parts],
-          ["Service", "Deployment", "PodDisruptionBudget", "HorizontalPodAutoscaler"], "kinds")
-    labels = parts[1]["spec"]["template"]["metadata"]["labels"]
-    for part in (parts[0]["spec"]["selector"], parts[1]["spec"]["selector"]["matchLabels"],
-                 parts[2]["spec"]["selector"]["matchLabels"]):
-        check(part, labels, "what is selected")
+    kinds = {}
+    for part in parts:
+        kinds.setdefault(part["kind"], {})[part["metadata"]["name"]] = part["spec"]
+    check({kind: sorted(names) for kind, names in kinds.items()}, {
+        "Service": ["mtp-serve", "mtp-servers"], "Deployment": ["mtp-gate", "mtp-serve"],
+        "NetworkPolicy": ["mtp-serve"], "PodDisruptionBudget": ["mtp-gate", "mtp-serve"],
+        "HorizontalPodAutoscaler": ["mtp-serve"]}, "kinds and names")
+    for name, deployment in kinds["Deployment"].items():
+        labels = deployment["template"]["metadata"]["labels"]
+        for selected in (deployment["selector"], kinds["PodDisruptionBudget"][name]["selector"]):
+            check(selected["matchLabels"], labels, f"what is selected for {name}")
+    gate, server = ({"app": name} for name in ("mtp-gate", "mtp-serve"))
+    check([kinds["Service"][name]["selector"] for name in ("mtp-serve", "mtp-servers")],
+          [gate, server], "pods of the services")
+    policy = kinds["NetworkPolicy"]["mtp-serve"]
+    check((policy["podSelector"]["matchLabels"],
+           policy["ingress"][0]["from"][0]["podSelector"]["matchLabels"]), (server, gate),
+          "who may reach a server")
+    command = kinds["Deployment"]["mtp-gate"]["template"]["spec"]["containers"][0]["args"]
+    check(command[command.index("--name") + 1], "mtp-servers:8080", "the name of the servers")
+
+
+def probe(port):
+    """Sends the request of a readiness probe as the kubelet does. Returns whether the pod is ready.
+    """
+    with open(os.path.join(DEPLOY, "kubernetes.yaml")) as file:
+        paths = set(re.findall(r"readinessProbe:\s+httpGet: \{path: (\S+), port: http\}",
+                               file.read()))
+    check(len(paths), 1, f"paths of readiness probes ({paths})")
+    request = (f"GET {paths.pop()} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+               "User-Agent: kube-probe/1.31\r\nAccept: */*\r\nConnection: close\r\n\r\n")
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(request.encode())
+            status = int(connection.makefile().readline().split()[1])
+    except ConnectionError:
+        return False
+    return 200 <= status < 400
+
+
+def check_probe():
+    """Probes a server and a gate from before they listen to their end."""
+    port = free_port()
+    check(probe(port), False, "ready before it listens")
+    flags = ("--no-request-log", "--replica", "--api-key", "key", "--shutdown-timeout", "30")
+    with Server(ARTIFACT, *flags, "--port", str(port)) as server:
+        folder = os.path.join(DEPLOY, "..", "gate", "gate.py")
+        gate = subprocess.Popen([sys.executable, "-B", folder, "--port", "0", "--patience", "0",
+                                 "--server", f"127.0.0.1:{port}"],
+                                stderr=subprocess.PIPE, text=True)
+        own = int(gate.stderr.readline().strip().rsplit(":", 1)[1])
+        check((probe(port), probe(own)), (True, True), "ready")
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            # The client reads nothing, so the answer goes on.
+            body = json.dumps({"prompt": [1, 2, 3], "stream": True, "n": 64, "max_tokens": 180,
+                               "ignore_eos": True}).encode()
+            connection.sendall(b"POST /v1/completions HTTP/1.1\r\nHost: x\r\n"
+                               b"Authorization: Bearer key\r\nContent-Length: %d\r\n\r\n"
+                               % len(body) + body)
+            check(connection.recv(12), b"HTTP/1.1 200", "the begin of an answer")
+            server.process.send_signal(signal.SIGTERM)
+            for _ in range(100):
+                if not probe(port):
+                    break
+                time.sleep(0.02)
+            check(server.process.poll(), None, "a server with an answer ends")
+            check((probe(port), probe(own)), (False, False), "ready after SIGTERM")
+        server.process.kill()
+        server.stop = lambda: (server.process.wait(), server.reader.join())
+        check((probe(port), probe(own)), (False, False), "ready after the end")
+        gate.terminate()
+        gate.wait(30)
+        gate.stderr.close()
 
 
 class Proxy:
@@ -126,6 +193,7 @@ with Server(ARTIFACT, "--no-request-log") as one:
     one.complete(prompt=[1, 2, 3], max_tokens=8)
     check_dashboard(one)
 check_manifests()
+check_probe()
 HAS_NGINX = shutil.which("nginx") is not None
 if HAS_NGINX:
     with Server(ARTIFACT, "--no-request-log") as one:

@@ -1,7 +1,7 @@
 """ray_smoke.py ARTIFACT FOLDER: tests the deployment of Ray Serve in FOLDER with two replicas on
 two CPUs. First a server and then a replica is killed. Also tests the fields that the gate forwards,
 and the error if there is no room. Needs ray[serve]."""
-import contextlib, http.client, json, os, pathlib, shlex, signal, socket, sys, threading, time
+import contextlib, http.client, json, os, pathlib, re, shlex, signal, socket, sys, threading, time
 from concurrent.futures import ThreadPoolExecutor
 
 ARTIFACT, FOLDER = (os.path.abspath(name) for name in sys.argv[1:])
@@ -76,8 +76,8 @@ def kill_in_the_middle(port, victim_of):
     """Runs streams on both replicas while one is killed, and requests right after that."""
     begun = threading.Semaphore(0)
     with ThreadPoolExecutor(40) as pool:
-        streams = [pool.submit(ask, port, begun, stream=True, max_tokens=3000, n=8)
-                   for _ in range(8)]
+        streams = [pool.submit(ask, port, begun, stream=True, max_tokens=3000, temperature=i % 2,
+                               seed=i // 2) for i in range(8)]
         for _ in streams:
             begun.acquire()
         victim = busiest()
@@ -89,10 +89,15 @@ def kill_in_the_middle(port, victim_of):
     ids = {tuple(json.loads(text)["choices"][0]["token_ids"]) for _, text in answers}
     check(ids, {EXPECTED}, "their tokens")
     check({status for status, _ in texts}, {200}, "streams")
-    whole = sum(text.endswith("data: [DONE]\n\n") for _, text in texts)
-    failed = sum('"the replica is gone"' in text.splitlines()[-2] for _, text in texts)
-    check(whole + failed, 8, f"streams that end, {whole} of them whole and {failed} with an error")
-    check(whole > 0 and failed > 0, True, f"both kinds of ends, got {whole} and {failed}")
+    for i, (_, text) in enumerate(texts):
+        events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+        ids = [token for event in events for token in event["choices"][0]["token_ids"]]
+        check(text.endswith("data: [DONE]\n\n"), True, f"the end of stream {i}")
+        check(ids, alone(ARTIFACT, BODY["prompt"], max_tokens=3000, temperature=i % 2, seed=i // 2,
+                         ignore_eos=True)["output_ids"], f"the tokens of stream {i}")
+    continued = re.search(r"^mtp:gate_continued_streams_total (\d+)$",
+                          fields_of(port, "GET", "/metrics")[2], re.M)
+    check(int(continued[1]) > 0, True, "streams that went on elsewhere")
     return victim
 
 
@@ -131,6 +136,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+assert sys.argv[1:] == ["--replica", "--host", "127.0.0.1", "--port", "0"]
 print(f"echo: http://127.0.0.1:{server.server_port}", file=sys.stderr, flush=True)
 server.serve_forever()
 """
