@@ -79,6 +79,8 @@ MAY_INCLUDE = {
     "runtime/jinja/run": JINJA["run"] + ["mtp/render_options.h"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
+    "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",
+                           "runtime/core", "mtp"],
     "dialects": ["dialects", "runtime/schema"],
     "passes": ["passes", "dialects", "runtime/schema"],
     **{f"passes/{room}": [f"passes/{room}", "passes/support"] + PASSES
