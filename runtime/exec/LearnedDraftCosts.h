@@ -21,9 +21,15 @@ public:
     return found == learnedCosts.end() ? DraftPolicy::LearnedCosts()
                                        : found->second;
   }
-  /// Stores what a session leaves, if it has measured rounds.
+  /// Whether a session with this number of threads has left something.
+  bool has(uint32_t threads) const {
+    std::lock_guard hold(mutex);
+    return learnedCosts.contains(threads);
+  }
+  /// Stores what a session leaves, if it has measured rounds, or what a profile
+  /// tells.
   void leave(uint32_t threads, const DraftPolicy::LearnedCosts &learned) {
-    if (learned.cost.isEmpty())
+    if (learned.cost.isEmpty() && learned.evidence.empty())
       return;
     std::lock_guard hold(mutex);
     learnedCosts[threads] = learned;

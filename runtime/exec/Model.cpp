@@ -4,6 +4,8 @@
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/program/PromptScoring.h"
 #include "runtime/exec/program/RequestPorts.h"
+#include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/ChatLimits.h"
 
 using namespace mtp;
@@ -72,6 +74,19 @@ Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Model::~Model() = default;
 
+/// Reads a profile, which must be of the model; returns nothing without a path.
+static Result<std::optional<profile::Profile>>
+loadProfile(const Model::Impl &model, const std::string &path) {
+  if (path.empty())
+    return std::optional<profile::Profile>();
+  MTP_ASSIGN_OR_RETURN(profile::Profile read, profile::loadProfile(path));
+  Status status = profile::checkModel(
+      profile::modelKeyOf(model.artifact(), model.plan()), read.model);
+  if (!status.isOk())
+    return status.withContext(path);
+  return std::optional<profile::Profile>(std::move(read));
+}
+
 Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
                                                  const LoadOptions &options) {
   MTP_ASSIGN_OR_RETURN(
@@ -83,8 +98,9 @@ Result<std::shared_ptr<const Model>> Model::load(const std::string &path,
       choosePlan(file->artifact(), options.device, options.gpu);
   if (!choice)
     return choice.status().withContext(path);
-  return std::shared_ptr<const Model>(
-      new Model(std::make_unique<Impl>(std::move(file), *choice)));
+  auto impl = std::make_unique<Impl>(std::move(file), *choice);
+  MTP_ASSIGN_OR_RETURN(impl->profile, loadProfile(*impl, options.profile));
+  return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
 
 DeviceKind Model::device() const { return impl->device; }

@@ -9,6 +9,7 @@
 #include "runtime/exec/DeviceChoice.h"
 #include "runtime/exec/LearnedDraftCosts.h"
 #include "runtime/exec/program/ProgramTable.h"
+#include "runtime/profile/Profile.h"
 
 namespace mtp {
 
@@ -28,6 +29,8 @@ struct Model::Impl {
   GenerationInfo generation;
   std::optional<EnvelopeInfo> envelope;
   std::optional<ChatSource> chat;
+  /// Measurements from LoadOptions::profile.
+  std::optional<profile::Profile> profile;
   /// Costs and acceptance that earlier sessions have learned. No token depends
   /// on them.
   mutable LearnedDraftCosts learnedCosts;

@@ -116,11 +116,13 @@ Status PromptRunner::runPass(const PrefillPass &pass) {
   work.sequences = pass.sequences;
   work.freeSlot = freeSlot();
   work.byLibrary = pass.byLibrary;
+  uint64_t positions = 0;
   for (auto [id, rows] : pass.shares) {
     const Sequence &sequence = parts.table.at(id);
     uint64_t firstRow =
         pass.byLibrary ? sequence.residency->length % pass.chunk : 0;
     MTP_ASSIGN_OR_RETURN(PromptPart part, partOf(id, rows, uint32_t(firstRow)));
+    positions += sequence.residency->length;
     work.parts.push_back(part);
     work.isAsked |= !sequence.output.types().empty();
   }
@@ -138,6 +140,14 @@ Status PromptRunner::runPass(const PrefillPass &pass) {
   parts.results.statistics().prefillSeconds += time;
   if (!pass.byLibrary)
     prefillPlanner.addPass(pass.chunk, time);
+  if (!parts.recorder || results.empty())
+    return okStatus();
+  profile::Cost shape;
+  shape.work = profile::Work::Prefill;
+  shape.batch = pass.sequences;
+  shape.rows = pass.chunk;
+  shape.positions = positions;
+  parts.recorder->addCost(shape, results[0].program, time);
   return okStatus();
 }
 

@@ -291,6 +291,9 @@ Status RoundRunner::apply(Sequence &sequence,
   // A draft that the drafter left out counts as one that was rejected.
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
                      residency.accepted);
+  if (parts.recorder)
+    parts.recorder->addOutcome(sequence.request.sampling.temperature > 0,
+                               anchor, drafts, residency.accepted);
   parts.memory->publishRound(sequence.kept, residency);
   size_t before = sequence.output.tokens().size();
   bool needsRows = parts.options.logits != LogitsMode::None ||
@@ -326,6 +329,16 @@ void RoundRunner::countSeconds(double seconds) {
     drafts.push_back(row.drafts);
   RoundCostModel::Work cost = planner.workOf(drafts, work.k, work.positions);
   prompts.planner().addRound(cost.rows + work.mixedRows(), seconds);
-  if (work.mixed.empty())
-    planner.addRound(cost, seconds);
+  if (!work.mixed.empty())
+    return;
+  planner.addRound(cost, seconds);
+  if (!parts.recorder)
+    return;
+  parts.recorder->addBatch(cost.batch);
+  profile::Cost shape;
+  shape.batch = cost.batch;
+  shape.k = cost.k;
+  shape.rows = cost.rows;
+  shape.positions = cost.positions;
+  parts.recorder->addCost(shape, work.program, seconds);
 }

@@ -5,6 +5,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/exec/program/RequestPorts.h"
+#include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
@@ -66,9 +67,28 @@ Status Session::Impl::startGeneration() {
                              {options, *inner.envelope, parts->reuse,
                               parts->library.rows, parts->host.canSetAccepted(),
                               memory}));
+  if (options.recordsProfile)
+    parts->recorder = std::make_unique<ProfileRecorder>(inner.plan());
+  MTP_ASSIGN_OR_RETURN(ProfileCosts costs, readProfile());
+  if (!inner.learnedCosts.has(options.threads))
+    inner.learnedCosts.leave(options.threads, costs.learned);
+  profileNotes = std::move(costs.notes);
   prompts = std::make_unique<PromptRunner>(*parts);
+  for (ProfileCosts::Pass pass : costs.prefills)
+    prompts->planner().addPass(pass.rows, pass.seconds);
+  for (ProfileCosts::Pass pass : costs.rounds)
+    prompts->planner().addRound(pass.rows, pass.seconds);
   rounds = std::make_unique<RoundRunner>(*parts, *prompts);
   return okStatus();
+}
+
+/// Returns the part of the model's profile that matches this session.
+Result<ProfileCosts> Session::Impl::readProfile() const {
+  if (!inner.profile)
+    return ProfileCosts();
+  bool isCpu = inner.device == DeviceKind::Cpu;
+  return matchProfile(*inner.profile, inner.plan(), machine,
+                      isCpu ? options.threads : 0);
 }
 
 Status Session::Impl::start() {
@@ -83,6 +103,8 @@ Status Session::Impl::start() {
   if (options.roundsPerLaunch == 0)
     options.roundsPerLaunch =
         std::min(device->preferredRounds(), inner.artifact().maxRounds);
+  machine = inner.device == DeviceKind::Cpu ? profile::processorName()
+                                            : device->name();
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
     watched.push_back(*ring);
@@ -168,6 +190,8 @@ Result<SequenceId> Session::Impl::add(Request request) {
   sequence.kept = std::move(kept);
   sequence.arrival = statistics().prefillTokens;
   setDrafts(sequence);
+  if (parts->recorder)
+    parts->recorder->addPrompt(sequence.request.prompt.size());
   parts->results.begin(sequence, std::move(logits), std::move(outputs));
   parts->scheduler.enter(sequence);
   // A slot may be free for the sequence.

@@ -11,6 +11,7 @@
 #define MTP_RUNTIME_EXEC_SESSIONIMPL_H
 
 #include "runtime/exec/FifoLock.h"
+#include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/RoundRunner.h"
 
 namespace mtp {
@@ -51,9 +52,14 @@ public:
   MemoryLimit memory = hostMemoryLimit();
   /// The objects that generate tokens; null without an envelope.
   std::unique_ptr<SessionParts> parts;
+  /// The processor's or the GPU's name, for profiles.
+  std::string machine;
+  /// Parts of the model's profile that the session does not use, with reasons.
+  std::vector<std::string> profileNotes;
 
 private:
   Status startGeneration();
+  Result<ProfileCosts> readProfile() const;
   Status advance();
   Status checkUsable() const;
   Status checkRequest(const Request &request) const;

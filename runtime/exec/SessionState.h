@@ -8,6 +8,7 @@
 #ifndef MTP_RUNTIME_EXEC_SESSIONSTATE_H
 #define MTP_RUNTIME_EXEC_SESSIONSTATE_H
 
+#include "runtime/exec/ProfileRecorder.h"
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/StepResults.h"
 #include "runtime/exec/launch/RoundLaunch.h"
@@ -37,6 +38,8 @@ struct SessionState {
   SequenceTable table;
   StepResults results;
   RoundLaunch launch;
+  /// Null unless the session measures itself.
+  std::unique_ptr<ProfileRecorder> recorder;
 };
 
 } // namespace mtp

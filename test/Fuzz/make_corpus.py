@@ -1,4 +1,4 @@
-"""make_corpus.py ARTIFACT DIR: writes small, well-formed inputs for each fuzz target, so
+"""make_corpus.py ARTIFACT PROFILE DIR: writes small, well-formed inputs for each fuzz target, so
 that the fuzzers start past the first checks."""
 import json, os, random, struct, sys
 
@@ -10,7 +10,7 @@ import quantized_folders  # noqa: E402
 import template_cases  # noqa: E402
 import tiny  # noqa: E402
 
-artifact, out = sys.argv[1:]
+artifact, profile, out = sys.argv[1:]
 
 
 def write(target, name, data):
@@ -25,6 +25,11 @@ for name, path in (("", artifact), ("_plans", plans)):
     offset, size = struct.unpack_from("<QQ", data, 8)
     write("artifact", "whole" + name, b"\0" + data)
     write("artifact", "program" + name, b"\1" + data[offset:offset + size])
+
+# The FlatBuffer follows a header of 24 bytes.
+data = open(profile, "rb").read()
+write("profile", "whole", b"\0" + data)
+write("profile", "tables", b"\1" + data[24:])
 
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())

@@ -94,7 +94,10 @@ public:
   }
 
   /// Starts from the learned costs of another replay.
-  void begin(const Replay &other) { policy.begin(other.policy.learned()); }
+  void begin(const Replay &other) { begin(other.policy.learned()); }
+  void begin(const DraftPolicy::LearnedCosts &learned) {
+    policy.begin(learned);
+  }
 
   double time = 0;
   uint64_t chosen[kMaxK + 1] = {};
@@ -351,6 +354,25 @@ static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
   return time;
 }
 
+/// Replays the parts; the policy starts from `learned`.
+static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
+                     uint64_t replays,
+                     const DraftPolicy::LearnedCosts &learned) {
+  double none = fixedTime(of, parts, 0), best = none;
+  for (uint32_t k = 1; k <= kMaxK; ++k)
+    best = std::min(best, fixedTime(of, parts, k));
+  Ratios ratios;
+  for (uint64_t seed = 1; seed <= replays; ++seed) {
+    Replay run([&](auto &work, double at) { return of.seconds(work, at); },
+               seed);
+    run.begin(learned);
+    for (const Part &part : parts)
+      run.run(part);
+    ratios.add(run, best, none, replays);
+  }
+  return ratios;
+}
+
 /// Replays the parts; the policy starts from a session that ran `before`.
 static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
                      uint64_t replays, const std::vector<Part> &before = {}) {
@@ -419,6 +441,75 @@ TEST_P(DraftPolicyOnRecord, IsCloseToNoDraftsWhereTheyDoNotPay) {
     parts.push_back({{never}, GetParam().batch, 900, 0, true});
   Ratios of = replay(GetParam(), parts, 10);
   EXPECT_LE(of.none, 1.02) << of.text;
+}
+
+//===----------------------------------------------------------------------===//
+// Profiles
+//===----------------------------------------------------------------------===//
+
+/// Five workloads: three kinds of text, texts of the bundled model, and text
+/// whose drafts are never accepted.
+static const std::vector<std::vector<Rates>> kWorkloads = {
+    {kEasy}, {kMixed}, {kHard}, kWritten, {{0.02, 0.02, 0.02, 0.02}}};
+
+/// Returns what a profile leaves: rounds of each k at two contexts, as mtp-tune
+/// measures them, and the mean acceptance of texts.
+static DraftPolicy::LearnedCosts profileOf(const Recorded &of,
+                                           const std::vector<Rates> &texts) {
+  DraftPolicy::LearnedCosts learned;
+  std::vector<RoundCostModel::Measured> measured;
+  for (uint64_t tokens : {100, 640})
+    for (uint32_t k = 0; k <= kMaxK; ++k)
+      measured.push_back({{of.batch, k, of.batch * (k + 1), of.batch * tokens},
+                          of.full(k, double(tokens))});
+  learned.cost.begin(measured);
+  for (uint32_t j = 0; j < kMaxK; ++j) {
+    double sum = 0;
+    for (const Rates &rates : texts)
+      sum += rates[j];
+    learned.usual.push_back(sum / double(texts.size()));
+    learned.all.begin(64, learned.usual.back());
+    learned.evidence.push_back(64);
+  }
+  return learned;
+}
+
+static DraftPolicy::LearnedCosts profileOfAll(const Recorded &of) {
+  std::vector<Rates> texts;
+  for (const std::vector<Rates> &workload : kWorkloads)
+    texts.insert(texts.end(), workload.begin(), workload.end());
+  return profileOf(of, texts);
+}
+
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfWorkloadsWithAProfile) {
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    std::vector<Part> parts;
+    for (int turn = 0; turn < 3; ++turn)
+      parts.push_back({kWorkloads[i], GetParam().batch, 900, 0, true});
+    Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
+    EXPECT_LE(of.best, 1.03) << of.text << "; workload " << i;
+    EXPECT_LE(of.none, 1.01) << of.text << "; workload " << i;
+  }
+}
+
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfSwitchesWithAProfile) {
+  std::vector<Part> parts;
+  for (int turn = 0; turn < 3; ++turn)
+    for (const std::vector<Rates> &workload : kWorkloads)
+      parts.push_back({workload, GetParam().batch, 300, 0, true});
+  Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
+  EXPECT_LE(of.best, 1.02) << of.text;
+  EXPECT_LE(of.none, 1.01) << of.text;
+}
+
+// A profile of texts of the same kind needs no learning phase.
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessionsWithAProfile) {
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    Ratios of = replay(GetParam(), {{kWorkloads[i], GetParam().batch, 150}}, 20,
+                       profileOf(GetParam(), kWorkloads[i]));
+    EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
+    EXPECT_LE(of.none, 1.015) << of.text << "; workload " << i;
+  }
 }
 
 // If one more draft makes rounds much longer, all shapes suggest that rows are

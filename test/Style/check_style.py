@@ -105,7 +105,7 @@ MAY_INCLUDE = {
 BESIDE = ["test", "tools/gpu-check"]
 # Parts that must build without LLVM.
 NO_LLVM = ["runtime", "tools/mtp-run", "tools/mtp-bench", "tools/mtp-dump",
-           "tools/mtp-fill", "tools/mtp-serve", "tools/start",
+           "tools/mtp-fill", "tools/mtp-serve", "tools/mtp-tune", "tools/start",
            "tools/support"]
 LLVM = {"llvm", "mlir", "lld", "clang"}
 EXTERNAL = LLVM | {"flatbuffers", "gtest"}

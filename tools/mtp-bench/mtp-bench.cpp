@@ -91,8 +91,8 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
       "Temperature of all slots, in rounds without --ids (default: 0, greedy)");
   addSharedFlags(app,
                  {SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
-                  SharedFlag::Deterministic, SharedFlag::NoMmap,
-                  SharedFlag::Verify},
+                  SharedFlag::Deterministic, SharedFlag::Profile,
+                  SharedFlag::NoMmap, SharedFlag::Verify},
                  o.load, o.session);
   addFlag(app, "--progress", o.progress,
           "Write each turn's times to stderr (default: if it is a terminal)");
@@ -129,6 +129,7 @@ static Status checkFlags(CLI::App &app, const Options &o,
       {"--acceptance", rounds, "--measure=speculative"},
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
+      {"--profile", sessions, "--measure=sessions"},
       {"--trace", o.hasPoints(),
        "--measure=decode, rows or speculative without --ids"}};
   for (const Need &need : needs)

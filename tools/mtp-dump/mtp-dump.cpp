@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/profile/ProfileFile.h"
 #include "tools/mtp-dump/Dump.h"
+#include "tools/mtp-dump/DumpProfile.h"
 #include "tools/support/Flags.h"
 #include "tools/support/Output.h"
 
@@ -16,6 +18,7 @@ static const char *const kExamples = R"(Examples:
   mtp-dump model.bin --program=decode_k2
   mtp-dump model.bin --json --commands > model.json
   mtp-dump model.bin --chat-template > template.jinja
+  mtp-dump model.profile --json
 )";
 
 namespace {
@@ -37,7 +40,28 @@ static Status checkFlags(const DumpOptions &options) {
   return okStatus();
 }
 
+/// Whether a file starts like a profile.
+static bool namesProfile(const std::string &path) {
+  auto file = MappedFile::open(path);
+  return file && profile::isProfile({(*file)->data(), (*file)->size()});
+}
+
+static Status dumpProfile(const DumpOptions &options) {
+  if (options.commands || options.chatTemplate || !options.program.empty())
+    return invalidArgument(strCat(options.artifact,
+                                  ": expected an artifact "
+                                  "with --program, --commands or "
+                                  "--chat-template, got a profile"));
+  MTP_ASSIGN_OR_RETURN(profile::Profile profile,
+                       profile::loadProfile(options.artifact));
+  return writeStandardOutput(options.json ? profileJson(profile)
+                                          : profileText(profile),
+                             "the listing");
+}
+
 static Status dump(const DumpOptions &options) {
+  if (namesProfile(options.artifact))
+    return dumpProfile(options);
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ArtifactFile> file,
                        ArtifactFile::open(options.artifact, HashCheck::All));
   if (options.chatTemplate && !file->artifact().chat)
@@ -52,7 +76,8 @@ static Status dump(const DumpOptions &options) {
 }
 
 int main(int argc, char **argv) {
-  CLI::App app("Print the contents of an artifact of mtpc", "mtp-dump");
+  CLI::App app("Print the contents of an artifact of mtpc, or of a profile",
+               "mtp-dump");
   app.footer(kExamples);
   DumpOptions options;
   addArtifact(app, options.artifact);

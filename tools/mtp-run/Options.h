@@ -57,6 +57,8 @@ struct RunOptions {
   bool printIds = false;
   bool json = false;
   bool stats = false;
+  /// Compare the drafter with the profile instead of generating.
+  bool checkDrafter = false;
 
   // A chat instead of prompts.
   bool chat = false;

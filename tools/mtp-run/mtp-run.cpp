@@ -15,6 +15,7 @@
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
 #include "tools/support/Output.h"
+#include "tools/support/ProfileWarnings.h"
 #include "tools/support/SharedFlags.h"
 
 using namespace mtp;
@@ -208,12 +209,16 @@ static void addFlags(CLI::App &app, RunOptions &o) {
   addChatFlags(app, o);
   addScoringFlags(app, o);
   addFunctionFlags(app, o);
+  addFlag(app, "--check-drafter", o.checkDrafter,
+          "Compare the drafter's acceptance with --profile, and generate "
+          "nothing");
   addFlag(app, "--json", o.json,
           "Print one JSON object instead of text (tools/mtp-run/JSON.md lists "
           "its keys)");
   addSharedFlags(app,
                  {SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
-                  SharedFlag::KvPages, SharedFlag::NoMmap, SharedFlag::Verify},
+                  SharedFlag::KvPages, SharedFlag::Profile, SharedFlag::NoMmap,
+                  SharedFlag::Verify},
                  o.load, o.session);
 }
 
@@ -279,6 +284,11 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
         "expected --perplexity or --collect-activations, got both");
   if (!o.perplexity && !o.reference.empty())
     return invalidArgument("expected --perplexity with --reference");
+  if (o.checkDrafter && o.load.profile.empty())
+    return invalidArgument("expected --profile with --check-drafter");
+  if (o.checkDrafter)
+    return refuseGroups(app, " with --check-drafter",
+                        {kPrompts, kGeneration, kChat, kScoring, kFunctions});
   if (o.chat)
     return checkChatFlags(app, o);
   MTP_RETURN_IF_ERROR(refuseGroups(app, " without --chat", {kChat}));
@@ -324,6 +334,19 @@ static Status printCaches(start::CacheCommand command) {
   return writeStandardOutput(text, "the list of caches");
 }
 
+/// Compares the drafter with the profile. Fails if it is worse.
+static Status printDrafterCheck(std::unique_ptr<Session> session,
+                                const RunOptions &options) {
+  std::shared_ptr<const Model> model = session->model();
+  // Its pages are not needed any more.
+  session.reset();
+  MTP_ASSIGN_OR_RETURN(DrafterCheckResult result,
+                       checkDrafter(model, options.session));
+  if (result.isWorse)
+    return failedPrecondition(result.text);
+  return writeStandardOutput(result.text + "\n", "the result");
+}
+
 static Status run(RunOptions &options) {
   if (options.cache != start::CacheCommand::None)
     return printCaches(options.cache);
@@ -343,8 +366,11 @@ static Status run(RunOptions &options) {
     warnAboutThreads("mtp-run", session->options().threads,
                      Session::usableProcessors());
   warnAboutRule("mtp-run", *model);
+  noteProfile("mtp-run", *session);
   if (!scores)
     warnAboutSnapshots("mtp-run", *session);
+  if (options.checkDrafter)
+    return printDrafterCheck(std::move(session), options);
   if (options.chat)
     return chat(*session, options);
   if (!options.activations.empty())

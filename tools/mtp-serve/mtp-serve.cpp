@@ -7,11 +7,14 @@
 
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionProfile.h"
+#include "tools/mtp-serve/engine/ProfileWriter.h"
 #include "tools/mtp-serve/http/Server.h"
 #include "tools/start/StartFlags.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
+#include "tools/support/ProfileWarnings.h"
 #include "tools/support/PromptText.h"
 #include "tools/support/SharedFlags.h"
 
@@ -31,6 +34,8 @@ struct ServeFlags {
   std::string defaultName;
   std::vector<std::string> names;
   std::string keyFile;
+  /// The profile to write while serving; empty: none.
+  std::string record;
   std::string chatFile;
   bool retriesOnCpu = false;
   bool isStrict = false;
@@ -41,6 +46,9 @@ struct ServeFlags {
   ServerOptions server;
 };
 } // namespace
+
+/// Seconds between two writes of --record.
+static constexpr double kRecordSeconds = 60;
 
 static const char *const kExamples = R"(
 Examples:
@@ -87,6 +95,9 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
           "After a GPU has failed, run requests that have no output yet again "
           "on the CPU before the process ends; the artifact must have a plan "
           "for the CPU");
+  addText(app, "--record", o.record, "FILE",
+          "Merge times, acceptance and load into this profile each minute; no "
+          "text is stored");
   addFlag(app, "--no-request-log", o.server.logsRequests,
           "Do not write a line for each request to standard error", false);
 }
@@ -134,8 +145,8 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
                   SharedFlag::LazyMemory, SharedFlag::NoPrefixCache,
                   SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens,
                   SharedFlag::Deterministic, SharedFlag::Device,
-                  SharedFlag::Threads, SharedFlag::Pin, SharedFlag::NoMmap,
-                  SharedFlag::Verify},
+                  SharedFlag::Threads, SharedFlag::Pin, SharedFlag::Profile,
+                  SharedFlag::NoMmap, SharedFlag::Verify},
                  o.load, o.session);
 }
 
@@ -237,6 +248,19 @@ static Status addFallback(const ServeFlags &o, const Model &model,
   return okStatus();
 }
 
+/// Returns the writer of --record; null without it.
+static Result<std::unique_ptr<ProfileWriter>>
+openRecord(const ServeFlags &o, const Session &session) {
+  if (o.record.empty())
+    return std::unique_ptr<ProfileWriter>();
+  auto writer = ProfileWriter::create(
+      o.record, [&session] { return SessionProfile::recorded(session); },
+      kRecordSeconds);
+  if (!writer)
+    return writer.status().withContext("--record");
+  return writer;
+}
+
 static Status run(ServeFlags &o) {
   // Writing to a client that is gone returns an error instead.
   std::signal(SIGPIPE, SIG_IGN);
@@ -255,6 +279,8 @@ static Status run(ServeFlags &o) {
                        loadTokenizer(*model));
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ChatTemplate> chat,
                        loadChat(o, *model, tokenizer.get()));
+  MTP_RETURN_IF_ERROR(warnAboutDrafter("mtp-serve", model, o.session));
+  o.session.recordsProfile = !o.record.empty();
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, o.session));
   if (model->device() == DeviceKind::Cpu)
@@ -262,12 +288,17 @@ static Status run(ServeFlags &o) {
                      Session::usableProcessors());
   warnAboutRule("mtp-serve", *model);
   warnAboutSnapshots("mtp-serve", *session);
+  noteProfile("mtp-serve", *session);
+  const Session *measured = session.get();
   ModelFacts facts = factsOf(*session, o, tokenizer.get(), chat.get());
   o.server.takesSignals = true;
   o.server.version = MTP_VERSION;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Server> server,
                        Server::create(std::move(session), facts, o.server));
   MTP_RETURN_IF_ERROR(addFallback(o, *model, *server));
+  // The server keeps the session until it is destroyed, after the writer.
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<ProfileWriter> writer,
+                       openRecord(o, *measured));
   // An IPv6 address needs brackets.
   const std::string &host = o.server.host;
   bool hasColons = host.find(':') != host.npos;

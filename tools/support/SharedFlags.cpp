@@ -18,7 +18,8 @@ enum class Words { K, Device };
 /// The member that a flag sets. Its type decides the range of numbers.
 using Effect =
     std::variant<uint32_t SessionOptions::*, uint64_t SessionOptions::*,
-                 bool SessionOptions::*, bool LoadOptions::*, Words>;
+                 bool SessionOptions::*, bool LoadOptions::*,
+                 std::string LoadOptions::*, Words>;
 
 struct Row {
   SharedFlag flag;
@@ -78,6 +79,9 @@ static constexpr Row kRows[] = {
      "Bind each thread to a processor"},
     {Flag::NoMmap, "--no-mmap", &LoadOptions::copy,
      "Read the file into large pages instead of mapping it"},
+    {Flag::Profile, "--profile", &LoadOptions::profile,
+     "Start automatic k and the sizes of prompt passes from the measurements "
+     "of mtp-tune"},
     {Flag::Verify, "--verify", &LoadOptions::checkAllHashes,
      "Check all hashes of the file first, those of weights too"},
 };
@@ -140,6 +144,9 @@ struct Adder {
   }
   CLI::Option *operator()(bool LoadOptions::*member) const {
     return addFlag(app, row.names, load.*member, row.text, row.value);
+  }
+  CLI::Option *operator()(std::string LoadOptions::*member) const {
+    return addText(app, row.names, load.*member, "FILE", row.text);
   }
   CLI::Option *operator()(Words words) const {
     return words == Words::K ? addK(app, row, session)

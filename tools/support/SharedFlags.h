@@ -36,6 +36,7 @@ enum class SharedFlag {
   Threads,
   Pin,
   NoMmap,
+  Profile,
   Verify,
 };
 

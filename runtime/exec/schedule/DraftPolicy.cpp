@@ -24,6 +24,10 @@ static constexpr double kMemory = 0.985, kLeastMemory = 4;
 static constexpr double kPrior = 8, kAssumption = 0.25;
 static constexpr double kFirstRate = 0.7;
 
+/// The number of drafts for which a profile's rate at a position stands, moved
+/// by what the positions before it tell about the text.
+static constexpr double kUsual = 8;
+
 /// The share of `fresh` that stays from round to round, and its maximum; and
 /// the doubt about a rate without fresh drafts.
 static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
@@ -38,9 +42,11 @@ static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
                           kRecovery = 10;
 
 /// The share of all time that trials may lose; the rounds that they may lose at
-/// once and at the beginning; and the rounds that a gap loses.
+/// once and at the beginning, without and with a profile; and the rounds that a
+/// gap loses.
 static constexpr double kTrialShare = 0.005;
-static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
+static constexpr double kMostCredit = 24, kFirstCredit = 2, kProfileCredit = 0,
+                        kGapLoss = 1.5;
 
 /// Windows with drafts that must come before a choice of no drafts.
 static constexpr uint32_t kEvidence = 16;
@@ -85,6 +91,15 @@ double DraftHistory::rate(uint32_t position, double prior,
   return (of.accepted + weight * prior) / (of.tried + weight);
 }
 
+void DraftPolicy::begin(LearnedCosts learned) {
+  known = std::move(learned);
+  fresh = known.evidence;
+  for (double &drafts : fresh)
+    drafts = std::min(drafts, kMostFresh);
+  if (!fresh.empty() && fresh[0] >= kEvidence)
+    windows = kEvidence;
+}
+
 void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
                              uint32_t drafted, uint32_t accepted) {
   history.age();
@@ -107,12 +122,13 @@ void DraftPolicy::addRound(const RoundCostModel::Work &work, double seconds) {
   if (!std::exchange(isWarm, true))
     return;
   if (!std::exchange(hasStarted, true))
-    credit = kFirstCredit * seconds;
+    credit = seconds * (known.usual.empty() ? kFirstCredit : kProfileCredit);
   known.cost.add(work, seconds);
   credit = std::min(credit + kTrialShare * seconds,
                     kMostCredit * known.cost.seconds(work));
   known.all.age();
-  fresh.resize(reached.size());
+  fresh.resize(std::max(fresh.size(), reached.size()));
+  reached.resize(fresh.size());
   for (size_t j = 0; j < fresh.size(); ++j) {
     double seen = double(std::exchange(reached[j], 0)) / work.batch;
     fresh[j] = std::min(fresh[j] * kFreshness + seen, kMostFresh);
@@ -126,6 +142,17 @@ void DraftPolicy::addRound(const RoundCostModel::Work &work, double seconds) {
 //===----------------------------------------------------------------------===//
 // What is worth it
 //===----------------------------------------------------------------------===//
+
+/// Returns the logarithm of the odds of a rate.
+static double logOdds(double rate) {
+  rate = std::clamp(rate, 0.01, 0.99);
+  return std::log(rate / (1 - rate));
+}
+
+/// Returns a rate whose log odds are larger by `shift`.
+static double shifted(double rate, double shift) {
+  return 1 / (1 + std::exp(-(logOdds(rate) + shift)));
+}
 
 DraftPolicy::Candidates
 DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
@@ -141,9 +168,15 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   of.tokens.assign(of.most + 1, double(slots.size()));
   of.bestTokens = of.tokens;
   std::vector<double> priors(of.most), doubts(of.most);
-  double prior = kFirstRate;
+  double prior = kFirstRate, shift = 0;
   for (uint32_t j = 0; j < of.most; ++j) {
-    priors[j] = prior = known.all.rate(j, prior, kAssumption);
+    bool isUsual = j < known.usual.size();
+    if (isUsual)
+      prior = shifted(known.usual[j], shift);
+    prior = known.all.rate(j, prior, isUsual && j > 0 ? kUsual : kAssumption);
+    priors[j] = prior;
+    if (isUsual)
+      shift = logOdds(prior) - logOdds(known.usual[j]);
     // Drafts up to the current k need no trial.
     if (j >= current)
       doubts[j] = kDoubt / std::sqrt(1 + (j < fresh.size() ? fresh[j] : 0));
@@ -152,10 +185,14 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
   for (const Slot &slot : slots) {
     const DraftHistory &history = slot.history ? *slot.history : kNone;
     std::vector<double> &chances = of.chances.emplace_back();
-    double all = 1, best = 1, sum = 0, bestSum = 0;
+    double all = 1, best = 1, sum = 0, bestSum = 0, own = 0;
+    bool isShifted = slot.history && !known.usual.empty();
     for (uint32_t j = 0; j < of.most; ++j) {
       if (j < slot.most) {
-        double rate = history.rate(j, priors[j], kPrior);
+        double usual = isShifted ? shifted(priors[j], own) : priors[j];
+        double rate = history.rate(j, usual, kPrior);
+        if (isShifted)
+          own = logOdds(rate) - logOdds(priors[j]);
         sum += all *= rate;
         bestSum += best *= std::min(1.0, rate + doubts[j]);
         chances.push_back(all);

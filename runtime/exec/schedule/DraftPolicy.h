@@ -24,6 +24,11 @@ public:
   void add(uint32_t drafted, uint32_t accepted);
   /// Lets everything recorded so far count for one round less.
   void age();
+  /// Starts from the share of drafts accepted at a position, which counts as
+  /// `tried` drafts. Positions come in order.
+  void begin(double tried, double rate) {
+    positions.push_back({tried, tried * rate});
+  }
 
   /// Returns the share of drafts accepted at a position, counted from 0.
   /// `prior` counts as `weight` drafts.
@@ -54,10 +59,17 @@ public:
   struct LearnedCosts {
     RoundCostModel cost;
     DraftHistory all;
+    /// By position, the number of drafts in `all` that tell about the texts to
+    /// come. Empty: another session's texts tell nothing about the next ones.
+    std::vector<double> evidence;
+    /// By position, the acceptance of a profile; empty without one. A text
+    /// whose first drafts are accepted more often accepts later drafts more
+    /// often.
+    std::vector<double> usual;
   };
   const LearnedCosts &learned() const { return known; }
   /// Takes over what another policy has learned. Before the first choice.
-  void begin(LearnedCosts learned) { known = std::move(learned); }
+  void begin(LearnedCosts learned);
 
   struct Slot {
     /// Null if the slot always has `most` drafts.

@@ -51,6 +51,10 @@ static constexpr double kLongMemory = 400;
 static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
                         kLeastRow = 0.005, kLeastOfRow = 0.25;
 
+/// Turns in which measured costs are fitted, and the number of rounds for which
+/// a measured cost of rows stands.
+static constexpr int kBeginTurns = 3, kBeginWeight = 8;
+
 /// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
@@ -76,7 +80,8 @@ static double product(const T &a, const T &b) {
 double RoundCostModel::at(const Cell &cell, const Terms &has) const {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double other =
-      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more;
+      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more +
+      cell.ownPosition * (has[kPositionTerm] - cell.has[kPositionTerm]);
   return std::max(other, kLeastShare * cell.seconds);
 }
 
@@ -129,6 +134,17 @@ void RoundCostModel::learnChange(Cell &cell, const Terms &has, double seconds) {
   double normal = at(cell, has);
   seconds =
       std::clamp(seconds, normal / kChangeOutlier, normal * kChangeOutlier);
+  addChange(cell, has, seconds);
+  double memory = std::clamp<double>(cell.count, kFirstMemory, kLongMemory);
+  cell.longSeconds += (seconds - cell.longSeconds) / memory;
+  for (size_t i = 0; i < kTerms; ++i)
+    cell.longHas[i] += (has[i] - cell.longHas[i]) / memory;
+}
+
+/// Adds the difference between a round and the mean of its shape to the sums
+/// over changes.
+void RoundCostModel::addChange(const Cell &cell, const Terms &has,
+                               double seconds) {
   Terms same = withRows(has, cell.longHas[kRowTerm]);
   double ratio = (seconds + fitted(same) - fitted(has)) / cell.longSeconds - 1;
   Terms more = {};
@@ -139,10 +155,6 @@ void RoundCostModel::learnChange(Cell &cell, const Terms &has, double seconds) {
     for (size_t j = 0; j < kTerms; ++j)
       changes[i][j] += kChange * more[i] * more[j];
   }
-  double memory = std::clamp<double>(cell.count, kFirstMemory, kLongMemory);
-  cell.longSeconds += (seconds - cell.longSeconds) / memory;
-  for (size_t i = 0; i < kTerms; ++i)
-    cell.longHas[i] += (has[i] - cell.longHas[i]) / memory;
 }
 
 /// Adds a round to its shape.
@@ -181,6 +193,56 @@ void RoundCostModel::add(const Work &work, double measured) {
   cell.last = ++rounds;
   if (isNew || rounds - lastFit >= kFitEvery)
     fit();
+}
+
+void RoundCostModel::begin(std::span<const Measured> measured) {
+  for (const Measured &one : measured) {
+    Cell &cell = cells[{one.work.batch, one.work.k}];
+    Terms has = termsOf(one.work);
+    // The mean of all measurements of the shape.
+    double share = 1.0 / ++cell.count;
+    cell.seconds += (one.seconds - cell.seconds) * share;
+    for (size_t i = 0; i < kTerms; ++i)
+      cell.has[i] += (has[i] - cell.has[i]) * share;
+  }
+  for (auto &[shape, cell] : cells) {
+    cell.count = uint32_t(kMemory);
+    cell.longSeconds = cell.seconds;
+    cell.longHas = cell.has;
+  }
+  if (cells.empty())
+    return;
+  fit();
+  // Costs of rows and of positions are estimated from each other.
+  for (int turn = 0; turn < kBeginTurns; ++turn) {
+    changes = {};
+    slower = {};
+    for (const Measured &one : measured)
+      addChange(cells[{one.work.batch, one.work.k}], termsOf(one.work),
+                one.seconds);
+    for (int weight = 0; weight < kBeginWeight; ++weight)
+      for (const Measured &one : measured)
+        learnRows(cells[{one.work.batch, one.work.k}], termsOf(one.work),
+                  one.seconds);
+    fit();
+  }
+  setOwnPositions(measured);
+}
+
+/// Sets the time of a position of each shape by least squares.
+void RoundCostModel::setOwnPositions(std::span<const Measured> measured) {
+  std::map<Shape, std::pair<double, double>> sums;
+  for (const Measured &one : measured) {
+    Shape shape{one.work.batch, one.work.k};
+    const Cell &cell = cells[shape];
+    Terms has = termsOf(one.work);
+    double more = has[kPositionTerm] - cell.has[kPositionTerm];
+    sums[shape].first += more * more;
+    sums[shape].second += more * (one.seconds - at(cell, has));
+  }
+  for (const auto &[shape, sum] : sums)
+    if (sum.first > 0)
+      cells[shape].ownPosition = sum.second / sum.first;
 }
 
 /// Fits the terms by least squares of relative errors, drawn to the

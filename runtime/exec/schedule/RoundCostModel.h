@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace mtp {
@@ -28,6 +29,15 @@ public:
 
   /// Records that a round took `seconds`, more than 0.
   void add(const Work &work, double seconds);
+
+  /// The typical time of a round, which was measured before.
+  struct Measured {
+    Work work;
+    double seconds = 0;
+  };
+  /// Starts from measured times, before any add(). All count as settled. Times
+  /// of one shape with other rows or positions show what these cost.
+  void begin(std::span<const Measured> measured);
 
   /// Returns the predicted time of a round; 0 before anything was measured.
   double seconds(const Work &work) const;
@@ -56,6 +66,9 @@ private:
     /// The time of a row beyond the prediction of all shapes, and the sums by
     /// which it is estimated from rounds with more or fewer rows.
     double ownRow = 0, rowRows = 0, rowSeconds = 0;
+    /// The time of a position beyond the prediction of all shapes, if begin()
+    /// had several contexts of the shape.
+    double ownPosition = 0;
     uint32_t count = 0;
     /// The number of the shape's last round.
     uint64_t last = 0;
@@ -67,6 +80,8 @@ private:
   void learn(Cell &cell, const Terms &has, double seconds);
   void learnRows(Cell &cell, const Terms &has, double seconds);
   void learnChange(Cell &cell, const Terms &has, double seconds);
+  void addChange(const Cell &cell, const Terms &has, double seconds);
+  void setOwnPositions(std::span<const Measured> measured);
   void fit();
   double fitted(const Terms &has) const;
   double nearby(uint32_t batch, uint32_t k) const;

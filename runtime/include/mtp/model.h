@@ -105,6 +105,9 @@ struct LoadOptions {
   /// Index of the GPU among those of the driver, from 0. Session::create()
   /// checks that the driver has it.
   uint32_t gpu = 0;
+  /// Path of a profile, which mtp-tune wrote; empty: none. Sessions with
+  /// automatic k start from its costs and acceptance. No token depends on it.
+  std::string profile;
 };
 
 /// An output that a model declares, for which requests may ask.
@@ -134,6 +137,8 @@ public:
   /// DataLoss if it is no intact artifact. FailedPrecondition if it was made
   /// for another version of the format, or has no plan for the requested
   /// device. ResourceExhausted if memory is short. Messages start with `path`.
+  /// For a profile: DataLoss if it is damaged, FailedPrecondition if it is of
+  /// another model. Messages then start with the profile's path.
   static Result<std::shared_ptr<const Model>>
   load(const std::string &path, const LoadOptions &options = {});
 

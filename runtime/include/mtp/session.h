@@ -211,6 +211,8 @@ struct SessionOptions {
   /// One more snapshot follows the prompt's last whole page. Not zero.
   uint32_t snapshotTokens = 512;
   LogitsMode logits = LogitsMode::None;
+  /// Keeps times, acceptance and load for a profile, but no text.
+  bool recordsProfile = false;
   /// Computes prompts on a GPU with the plan's own kernels only. Otherwise the
   /// GPU vendor's library multiplies the rows of whole chunks if the artifact
   /// has programs for that, which is faster. A prompt may then reuse pages that
@@ -576,8 +578,9 @@ public:
   class Impl;
 
 private:
-  /// For tests; its header is not installed.
+  /// For tests and tools; their headers are not installed.
   friend struct SessionFactory;
+  friend struct SessionProfile;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -1,20 +1,74 @@
 //===- fake_artifact.cpp - Write the fake model to a file -----------------===//
+//
+// With --profile, writes a small profile of the model, too.
+//
+//===----------------------------------------------------------------------===//
 
 #include "FakeModel.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/core/Processors.h"
+#include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
 
 #include <cstdio>
 #include <fstream>
+#include <string_view>
+
+using namespace mtp;
+
+static bool write(const char *path, const std::vector<uint8_t> &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+  return file.good();
+}
+
+/// Writes a profile with costs of this machine: a round of k drafts costs
+/// 1 + k / 4 steps.
+static bool writeProfile(const char *artifact, const char *path) {
+  auto file = ArtifactFile::open(artifact);
+  if (!file)
+    return false;
+  const Plan &plan = (*file)->artifact().plans[0];
+  profile::Profile made;
+  made.model = profile::modelKeyOf((*file)->artifact(), plan);
+  made.check.tried = {100, 60};
+  made.check.accepted = {60, 30};
+  made.outcomes.push_back(made.check);
+  profile::MachineCosts machine;
+  machine.name = profile::processorName();
+  machine.threads = usableProcessors();
+  std::vector<uint64_t> keys = profile::programKeysOf(plan);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const Program &program = plan.programs[i];
+    if (program.kind != schema::ProgramKind::Decode)
+      continue;
+    profile::Cost cost;
+    cost.program = keys[i];
+    cost.batch = program.begin;
+    cost.k = program.k;
+    cost.rows = cost.batch * (cost.k + 1);
+    cost.lower = cost.median = cost.upper = 0.001 * (1 + 0.25 * cost.k);
+    cost.count = 20;
+    machine.costs.push_back(cost);
+  }
+  made.machines.push_back(machine);
+  return write(path, profile::writeProfile(made));
+}
 
 int main(int argc, char **argv) {
   if (argc < 2)
-    return std::fprintf(stderr, "usage: fake_artifact OUTPUT [FEATURE]...\n"),
+    return std::fprintf(stderr, "usage: fake_artifact OUTPUT [--profile FILE | "
+                                "FEATURE]...\n"),
            2;
-  mtp::test::ArtifactBuilder artifact = mtp::test::makeFakeModel({});
+  test::ArtifactBuilder artifact = test::makeFakeModel({});
+  const char *profile = nullptr;
   for (int i = 2; i < argc; ++i)
-    artifact.features.push_back(argv[i]);
-  std::vector<uint8_t> bytes = artifact.finish();
-  std::ofstream file(argv[1], std::ios::binary);
-  file.write(reinterpret_cast<const char *>(bytes.data()),
-             std::streamsize(bytes.size()));
-  return file.good() ? 0 : 1;
+    if (std::string_view(argv[i]) == "--profile" && i + 1 < argc)
+      profile = argv[++i];
+    else
+      artifact.features.push_back(argv[i]);
+  if (!write(argv[1], artifact.finish()))
+    return 1;
+  return !profile || writeProfile(argv[1], profile) ? 0 : 1;
 }

@@ -1,0 +1,155 @@
+//===- ProfileCosts.cpp - What a session takes from a profile -------------===//
+
+#include "runtime/exec/ProfileCosts.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/profile/ProfileKeys.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace mtp;
+using profile::Cost;
+
+/// The number of outcomes from which a rate is used, and the number for which
+/// it stands afterwards: new texts may differ.
+static constexpr uint64_t kLeastTried = 20;
+static constexpr double kMostTried = 64;
+
+/// The number of passes that a cost model of passes gets.
+static constexpr size_t kMostPasses = 6;
+
+/// Returns the costs of a machine with a number of threads; null if there are
+/// none. Fails if the profile is of other machines.
+static Result<const profile::MachineCosts *>
+findMachine(const profile::Profile &profile, const std::string &name,
+            uint32_t threads, std::vector<std::string> &notes) {
+  std::string others, counts;
+  for (const profile::MachineCosts &of : profile.machines) {
+    if (of.name != name) {
+      others += strCat(others.empty() ? "'" : ", '", of.name, "'");
+      continue;
+    }
+    if (of.threads == threads)
+      return &of;
+    counts += strCat(counts.empty() ? "" : ", ", of.threads);
+  }
+  if (!counts.empty()) {
+    notes.push_back(strCat("machines.threads: expected ", threads, ", got ",
+                           counts, "; costs are not used"));
+    return nullptr;
+  }
+  if (!others.empty())
+    return failedPrecondition(strCat("machines.name: expected '", name,
+                                     "', this machine, got ", others));
+  notes.push_back("machines: expected costs, got none");
+  return nullptr;
+}
+
+using Shape = std::pair<uint32_t, uint32_t>;
+using Measured = RoundCostModel::Measured;
+
+/// Adds batches between two measured ones, whose times lie on a line between
+/// these: another number of slots must not begin with trials.
+static void fillBatches(std::vector<Measured> &measured) {
+  // By k, the mean of each batch.
+  std::map<uint32_t, std::map<uint32_t, std::pair<Measured, uint32_t>>> means;
+  for (const Measured &one : measured) {
+    auto &[mean, count] = means[one.work.k][one.work.batch];
+    mean.work = one.work;
+    mean.seconds += (one.seconds - mean.seconds) / ++count;
+  }
+  for (const auto &[k, batches] : means)
+    for (auto low = batches.begin(); low != batches.end(); ++low) {
+      auto high = std::next(low);
+      if (high == batches.end())
+        break;
+      const Measured &a = low->second.first, &b = high->second.first;
+      for (uint32_t batch = low->first + 1; batch < high->first; ++batch) {
+        double share =
+            double(batch - low->first) / double(high->first - low->first);
+        auto between = [share](double from, double to) {
+          return from + (to - from) * share;
+        };
+        Measured one;
+        one.work = {batch, k, uint32_t(between(a.work.rows, b.work.rows)),
+                    uint64_t(between(double(a.work.positions),
+                                     double(b.work.positions)))};
+        one.seconds = between(a.seconds, b.seconds);
+        measured.push_back(one);
+      }
+    }
+}
+
+/// Keeps passes of some sizes, the smallest and the largest among them: a model
+/// of passes remembers only a few.
+static void keepSome(std::vector<ProfileCosts::Pass> &passes) {
+  std::ranges::sort(passes, {}, &ProfileCosts::Pass::rows);
+  if (passes.size() <= kMostPasses)
+    return;
+  std::vector<ProfileCosts::Pass> some;
+  for (size_t i = 0; i < kMostPasses; ++i)
+    some.push_back(passes[i * (passes.size() - 1) / (kMostPasses - 1)]);
+  passes = std::move(some);
+}
+
+/// Takes the costs of programs that the plan has.
+static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
+                      ProfileCosts &into) {
+  std::vector<uint64_t> keys = profile::programKeysOf(plan);
+  std::set<uint64_t> known(keys.begin(), keys.end());
+  std::vector<Measured> measured;
+  size_t others = 0;
+  for (const Cost &cost : machine.costs)
+    if (!known.contains(cost.program))
+      ++others;
+    else if (cost.work == profile::Work::Prefill)
+      into.prefills.push_back({cost.rows, cost.median});
+    else
+      measured.push_back(
+          {{cost.batch, cost.k, cost.rows, cost.positions}, cost.median});
+  for (const Measured &one : measured)
+    into.rounds.push_back({one.work.rows, one.seconds});
+  keepSome(into.prefills);
+  keepSome(into.rounds);
+  if (others > 0)
+    into.notes.push_back(
+        strCat("machines.costs.program: ", others, " of ", machine.costs.size(),
+               " costs are of programs that the artifact does not have"));
+  if (machine.isBusy)
+    into.notes.push_back("machines.busy: other processes disturbed the "
+                         "measurement; costs may be too high");
+  fillBatches(measured);
+  into.learned.cost.begin(measured);
+}
+
+/// Takes the acceptance of positions with enough outcomes.
+static void takeOutcomes(const profile::Profile &profile, ProfileCosts &into) {
+  profile::Outcomes all = profile.allOutcomes();
+  for (size_t j = 0; j < all.tried.size(); ++j) {
+    if (all.tried[j] < kLeastTried) {
+      into.notes.push_back(strCat(
+          "outcomes.tried: expected ", kLeastTried, " or more of draft ", j + 1,
+          ", got ", all.tried[j], "; it and later drafts are left out"));
+      return;
+    }
+    double tried = std::min(double(all.tried[j]), kMostTried);
+    double rate = double(all.accepted[j]) / double(all.tried[j]);
+    into.learned.all.begin(tried, rate);
+    into.learned.usual.push_back(rate);
+    into.learned.evidence.push_back(tried);
+  }
+}
+
+Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
+                                       const Plan &plan,
+                                       const std::string &machine,
+                                       uint32_t threads) {
+  ProfileCosts costs;
+  MTP_ASSIGN_OR_RETURN(const profile::MachineCosts *own,
+                       findMachine(profile, machine, threads, costs.notes));
+  if (own)
+    takeCosts(*own, plan, costs);
+  takeOutcomes(profile, costs);
+  return costs;
+}

@@ -1,0 +1,36 @@
+//===- ProfileCosts.h - What a session takes from a profile -----*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_EXEC_PROFILECOSTS_H
+#define MTP_RUNTIME_EXEC_PROFILECOSTS_H
+
+#include "runtime/artifact/Artifact.h"
+#include "runtime/core/Result.h"
+#include "runtime/exec/schedule/DraftPolicy.h"
+#include "runtime/profile/Profile.h"
+
+namespace mtp {
+
+/// The part of a profile that matches a session.
+struct ProfileCosts {
+  /// Costs of rounds, and acceptance.
+  DraftPolicy::LearnedCosts learned;
+  /// Rows and seconds of some passes over prompts, and of some rounds.
+  struct Pass {
+    uint32_t rows = 0;
+    double seconds = 0;
+  };
+  std::vector<Pass> prefills, rounds;
+  /// Reasons why parts were left out, one line of text each.
+  std::vector<std::string> notes;
+};
+
+/// Returns the part of a profile of the same model that matches a plan on a
+/// machine with a number of threads (0: a GPU). Fails if the profile has costs
+/// of other machines only.
+Result<ProfileCosts> matchProfile(const profile::Profile &profile,
+                                  const Plan &plan, const std::string &machine,
+                                  uint32_t threads);
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_EXEC_PROFILECOSTS_H

@@ -1,0 +1,31 @@
+//===- SessionProfile.cpp - A session's own measurements ------------------===//
+
+#include "runtime/exec/SessionProfile.h"
+#include "runtime/exec/SessionImpl.h"
+#include "runtime/profile/ProfileKeys.h"
+
+using namespace mtp;
+
+const std::vector<std::string> &SessionProfile::notes(const Session &session) {
+  return session.impl->profileNotes;
+}
+
+profile::Profile SessionProfile::recorded(const Session &session) {
+  Session::Impl &impl = *session.impl;
+  FifoLock::Hold hold = impl.gate.enter();
+  profile::Profile profile;
+  if (impl.parts && impl.parts->recorder)
+    profile = impl.parts->recorder->profile();
+  profile.model = profile::modelKeyOf(impl.inner.artifact(), impl.inner.plan());
+  for (profile::MachineCosts &machine : profile.machines) {
+    machine.name = impl.machine;
+    machine.threads =
+        impl.inner.device == DeviceKind::Cpu ? impl.options.threads : 0;
+  }
+  return profile;
+}
+
+const profile::Profile *SessionProfile::loaded(const Model &model) {
+  const Model::Impl &impl = ModelAccess::impl(model);
+  return impl.profile ? &*impl.profile : nullptr;
+}

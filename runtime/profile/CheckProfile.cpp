@@ -1,0 +1,176 @@
+//===- CheckProfile.cpp - Checks of a profile -----------------------------===//
+
+#include "runtime/profile/CheckProfile.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/Limits.h"
+#include "runtime/schema/mtp_profile_generated.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+/// Fails unless least <= value <= most.
+template <typename T>
+static Status checkRange(const std::string &key, T value, T least, T most) {
+  if (value >= least && value <= most)
+    return okStatus();
+  return dataLoss(
+      strCat(key, ": expected ", least, " to ", most, ", got ", value));
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static Status checkLength(const std::string &key, const T *list, size_t most) {
+  size_t length = list ? list->size() : 0;
+  if (length <= most)
+    return okStatus();
+  return dataLoss(
+      strCat(key, ": expected at most ", most, " entries, got ", length));
+}
+
+static Status checkLengths(const std::string &key,
+                           const schema::ProfileOutcomes &of) {
+  MTP_RETURN_IF_ERROR(checkLength(key + ".tried", of.tried(), kMostK));
+  return checkLength(key + ".accepted", of.accepted(), kMostK);
+}
+
+Status profile::checkCounts(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(
+      checkLength("model.name", root.model()->name(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(
+      checkLength("model.drafter", root.model()->drafter(), kMostNameBytes));
+  if (root.check())
+    MTP_RETURN_IF_ERROR(checkLengths("check", *root.check()));
+  MTP_RETURN_IF_ERROR(checkLength("outcomes", root.outcomes(), kMostOutcomes));
+  for (uint32_t i = 0; root.outcomes() && i < root.outcomes()->size(); ++i)
+    MTP_RETURN_IF_ERROR(
+        checkLengths(strCat("outcomes[", i, "]"), *root.outcomes()->Get(i)));
+  MTP_RETURN_IF_ERROR(checkLength("machines", root.machines(), kMostMachines));
+  for (uint32_t i = 0; root.machines() && i < root.machines()->size(); ++i) {
+    const schema::ProfileMachine &machine = *root.machines()->Get(i);
+    std::string key = strCat("machines[", i, "]");
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".name", machine.name(), kMostNameBytes));
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".costs", machine.costs(), kMostCosts));
+  }
+  const schema::ProfileLoad *load = root.load();
+  if (!load)
+    return okStatus();
+  MTP_RETURN_IF_ERROR(checkLength("load.slots", load->slots(), kMostBuckets));
+  MTP_RETURN_IF_ERROR(
+      checkLength("load.contexts", load->contexts(), kMostBuckets));
+  return checkLength("load.prompts", load->prompts(), kMostBuckets);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+static Status checkOutcomes(const std::string &key, const Outcomes &of) {
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint64_t>(key + ".context", of.context, 0, kMostBuckets - 1));
+  if (of.tried.size() != of.accepted.size())
+    return dataLoss(strCat(key, ".accepted: expected ", of.tried.size(),
+                           " entries as in ", key, ".tried, got ",
+                           of.accepted.size()));
+  uint64_t reached = kMostCount;
+  for (size_t j = 0; j < of.tried.size(); ++j) {
+    // A draft is tried only if the draft before it was accepted.
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, ".tried[", j, "]"),
+                                             of.tried[j], 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, ".accepted[", j, "]"),
+                                             of.accepted[j], 0, of.tried[j]));
+    reached = of.accepted[j];
+  }
+  return okStatus();
+}
+
+static Status checkSeconds(const std::string &key, double value, double least) {
+  if (value > 0 && value >= least && value <= kMostSeconds)
+    return okStatus();
+  return dataLoss(strCat(key, ": expected a number above 0, from ", least,
+                         " to ", kMostSeconds, ", got ", value));
+}
+
+static Status checkCost(const std::string &key, const Cost &of) {
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".work", uint32_t(of.work), 0,
+                                           uint32_t(Work::Prefill)));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".batch", of.batch, 1, kMostSlots));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".k", of.k, 0, kMostK));
+  // Each slot has a row at least. Passes over prompts have chunks of rows.
+  bool isRound = of.work == Work::Round;
+  uint32_t most = isRound ? of.batch * kMostNodes : kMostSlots * kMostChunk;
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".rows", of.rows,
+                                           isRound ? of.batch : 1, most));
+  MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
+                                           uint64_t(of.batch) * kMostContext));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
+  return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
+}
+
+static Status checkMachine(const std::string &key, const MachineCosts &of) {
+  if (of.name.empty())
+    return dataLoss(key + ".name: expected a name, got none");
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
+  using Shape =
+      std::tuple<Work, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  std::map<Shape, size_t> seen;
+  for (size_t i = 0; i < of.costs.size(); ++i) {
+    const Cost &cost = of.costs[i];
+    std::string costKey = strCat(key, ".costs[", i, "]");
+    MTP_RETURN_IF_ERROR(checkCost(costKey, cost));
+    auto [same, isNew] =
+        seen.insert({{cost.work, cost.program, cost.batch, cost.k, cost.rows,
+                      bucketOf(cost.positions / cost.batch)},
+                     i});
+    if (!isNew)
+      return dataLoss(strCat(costKey, ": expected one cost of each shape, got ",
+                             "the shape of ", key, ".costs[", same->second,
+                             "] again"));
+  }
+  return okStatus();
+}
+
+static Status checkHistogram(const std::string &key,
+                             const std::vector<uint64_t> &counts) {
+  for (size_t i = 0; i < counts.size(); ++i)
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, "[", i, "]"),
+                                             counts[i], 0, kMostCount));
+  return okStatus();
+}
+
+Status profile::checkProfile(const Profile &profile) {
+  MTP_RETURN_IF_ERROR(checkOutcomes("check", profile.check));
+  std::set<std::pair<bool, uint32_t>> kinds;
+  for (size_t i = 0; i < profile.outcomes.size(); ++i) {
+    const Outcomes &of = profile.outcomes[i];
+    MTP_RETURN_IF_ERROR(checkOutcomes(strCat("outcomes[", i, "]"), of));
+    if (!kinds.insert({of.isSampled, of.context}).second)
+      return dataLoss(strCat("outcomes[", i, "].context: expected each kind ",
+                             "once, got ", of.context, " again"));
+  }
+  std::set<std::pair<std::string, uint32_t>> machines;
+  for (size_t i = 0; i < profile.machines.size(); ++i) {
+    const MachineCosts &of = profile.machines[i];
+    MTP_RETURN_IF_ERROR(checkMachine(strCat("machines[", i, "]"), of));
+    if (!machines.insert({of.name, of.threads}).second)
+      return dataLoss(strCat("machines[", i, "].name: expected each machine ",
+                             "once, got '", of.name, "' with ", of.threads,
+                             " threads again"));
+  }
+  MTP_RETURN_IF_ERROR(checkHistogram("load.slots", profile.load.slots));
+  MTP_RETURN_IF_ERROR(checkHistogram("load.contexts", profile.load.contexts));
+  return checkHistogram("load.prompts", profile.load.prompts);
+}

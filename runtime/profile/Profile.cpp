@@ -1,0 +1,136 @@
+//===- Profile.cpp - Measurements of a model on machines ------------------===//
+
+#include "runtime/profile/Profile.h"
+
+#include <algorithm>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+/// The number of outcomes at one position beyond which older ones lose weight,
+/// and the number of runs beyond which older runs of a program do.
+static constexpr uint64_t kMostTried = 1 << 20, kMostRuns = 512;
+
+static void addAll(std::vector<uint64_t> &into,
+                   const std::vector<uint64_t> &from) {
+  into.resize(std::max(into.size(), from.size()));
+  for (size_t i = 0; i < from.size(); ++i)
+    into[i] += from[i];
+}
+
+static void halve(std::vector<uint64_t> &counts) {
+  for (uint64_t &count : counts)
+    count /= 2;
+}
+
+void Outcomes::add(uint32_t drafts, uint32_t kept) {
+  if (tried.size() < drafts) {
+    tried.resize(drafts);
+    accepted.resize(drafts);
+  }
+  for (uint32_t j = 0; j < drafts && j <= kept; ++j) {
+    ++tried[j];
+    accepted[j] += j < kept;
+  }
+}
+
+void Outcomes::add(const Outcomes &other) {
+  addAll(tried, other.tried);
+  addAll(accepted, other.accepted);
+}
+
+Outcomes profile::Profile::allOutcomes() const {
+  Outcomes all;
+  for (const Outcomes &some : outcomes)
+    all.add(some);
+  return all;
+}
+
+void profile::countIn(std::vector<uint64_t> &histogram, uint64_t value) {
+  size_t bucket = std::min<size_t>(bucketOf(value), kMostBuckets - 1);
+  if (histogram.size() <= bucket)
+    histogram.resize(bucket + 1);
+  ++histogram[bucket];
+}
+
+//===----------------------------------------------------------------------===//
+// Merge
+//===----------------------------------------------------------------------===//
+
+/// Adds outcomes. Halving keeps the order of all counts.
+static void mergeOutcomes(Outcomes &into, const Outcomes &from) {
+  into.add(from);
+  while (!into.tried.empty() && into.tried[0] > kMostTried) {
+    halve(into.tried);
+    halve(into.accepted);
+  }
+}
+
+static void mergeCost(Cost &into, const Cost &from) {
+  uint64_t old = std::min(into.count, kMostRuns);
+  double share = double(from.count) / double(old + from.count);
+  auto mix = [share](double &a, double b) { a += (b - a) * share; };
+  mix(into.lower, from.lower);
+  mix(into.median, from.median);
+  mix(into.upper, from.upper);
+  double positions = double(into.positions);
+  mix(positions, double(from.positions));
+  // The mean stays in the bucket of both.
+  into.positions =
+      std::clamp(uint64_t(positions), std::min(into.positions, from.positions),
+                 std::max(into.positions, from.positions));
+  into.count = old + from.count;
+}
+
+static void mergeMachine(MachineCosts &into, const MachineCosts &from) {
+  into.day = std::max(into.day, from.day);
+  into.isBusy = from.isBusy;
+  for (const Cost &cost : from.costs) {
+    auto same = std::ranges::find_if(
+        into.costs, [&](const Cost &of) { return of.isOfShape(cost); });
+    if (same == into.costs.end())
+      into.costs.push_back(cost);
+    else
+      mergeCost(*same, cost);
+  }
+  if (into.costs.size() <= kMostCosts)
+    return;
+  std::ranges::stable_sort(into.costs, std::greater(), &Cost::count);
+  into.costs.resize(kMostCosts);
+}
+
+static void mergeHistogram(std::vector<uint64_t> &into,
+                           const std::vector<uint64_t> &from) {
+  addAll(into, from);
+  while (std::ranges::any_of(into, [](auto n) { return n > kMostCount; }))
+    halve(into);
+}
+
+void profile::merge(Profile &into, const Profile &from) {
+  if (!from.check.tried.empty())
+    into.check = from.check;
+  for (const Outcomes &some : from.outcomes) {
+    auto same = std::ranges::find_if(
+        into.outcomes, [&](const Outcomes &of) { return of.isOfKind(some); });
+    if (same != into.outcomes.end())
+      mergeOutcomes(*same, some);
+    else if (into.outcomes.size() < kMostOutcomes)
+      into.outcomes.push_back(some);
+  }
+  for (const MachineCosts &machine : from.machines) {
+    auto same =
+        std::ranges::find_if(into.machines, [&](const MachineCosts &of) {
+          return of.isOfMachine(machine);
+        });
+    if (same != into.machines.end())
+      mergeMachine(*same, machine);
+    else
+      into.machines.push_back(machine);
+  }
+  std::ranges::stable_sort(into.machines, std::greater(), &MachineCosts::day);
+  if (into.machines.size() > kMostMachines)
+    into.machines.resize(kMostMachines);
+  mergeHistogram(into.load.slots, from.load.slots);
+  mergeHistogram(into.load.contexts, from.load.contexts);
+  mergeHistogram(into.load.prompts, from.load.prompts);
+}

@@ -1,0 +1,131 @@
+//===- Profile.h - Measurements of a model on machines ----------*- C++ -*-===//
+//
+// A profile has what mtp-tune or a server has measured. The times of programs
+// belong to machines. Outcomes of drafts and the load belong to the model. No
+// output bit depends on a profile.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_PROFILE_PROFILE_H
+#define MTP_RUNTIME_PROFILE_PROFILE_H
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mtp::profile {
+
+/// Limits of a profile. A writer keeps them, and a reader refuses a file beyond
+/// them.
+inline constexpr uint64_t kMostBytes = 16 << 20;
+inline constexpr size_t kMostMachines = 16, kMostCosts = 4096,
+                        kMostOutcomes = 64, kMostNameBytes = 512;
+/// Elements of a histogram, and the limit on a count.
+inline constexpr size_t kMostBuckets = 32;
+inline constexpr uint64_t kMostCount = uint64_t(1) << 40;
+/// Limit on the seconds of a run of a program.
+inline constexpr double kMostSeconds = 3600;
+
+/// Identifies a model with its drafter.
+struct ModelKey {
+  /// For messages only.
+  std::string name;
+  uint64_t weights = 0, tokenizer = 0;
+  std::string drafter;
+
+  bool isSame(const ModelKey &other) const {
+    return weights == other.weights && tokenizer == other.tokenizer &&
+           drafter == other.drafter;
+  }
+};
+
+/// Returns the power of two of a value's bucket; 0 for 0.
+inline uint32_t bucketOf(uint64_t value) {
+  return value == 0 ? 0 : uint32_t(std::bit_width(value)) - 1;
+}
+
+/// Outcomes of drafts by position. A draft counts as tried if all drafts before
+/// it were accepted.
+struct Outcomes {
+  bool isSampled = false;
+  /// The bucket of the context's tokens.
+  uint32_t context = 0;
+  std::vector<uint64_t> tried, accepted;
+
+  /// Records a round with `drafts` drafts, the first `kept` of them accepted.
+  void add(uint32_t drafts, uint32_t kept);
+  /// Adds the counts of other outcomes.
+  void add(const Outcomes &other);
+  bool isOfKind(const Outcomes &other) const {
+    return isSampled == other.isSampled && context == other.context;
+  }
+};
+
+enum class Work : uint8_t { Round, Prefill };
+
+/// The shape and the time of a program, see mtp_profile.fbs.
+struct Cost {
+  Work work = Work::Round;
+  uint64_t program = 0;
+  uint32_t batch = 1, k = 0, rows = 1;
+  uint64_t positions = 0;
+  double lower = 0, median = 0, upper = 0;
+  uint64_t count = 0;
+
+  /// Returns whether two costs are of one program and shape: their contexts are
+  /// in one bucket.
+  bool isOfShape(const Cost &other) const {
+    return work == other.work && program == other.program &&
+           batch == other.batch && k == other.k && rows == other.rows &&
+           bucketOf(positions / batch) ==
+               bucketOf(other.positions / other.batch);
+  }
+};
+
+/// Costs on one machine.
+struct MachineCosts {
+  std::string name;
+  /// Number of threads; 0 for a GPU.
+  uint32_t threads = 0;
+  /// Days from 1970-01-01 to the last measurement.
+  uint32_t day = 0;
+  bool isBusy = false;
+  std::vector<Cost> costs;
+
+  bool isOfMachine(const MachineCosts &other) const {
+    return name == other.name && threads == other.threads;
+  }
+};
+
+/// How the model was used: histograms by powers of two.
+struct Load {
+  std::vector<uint64_t> slots, contexts, prompts;
+};
+
+struct Profile {
+  ModelKey model;
+  /// Outcomes of mtp-tune's own text; empty if it was not run.
+  Outcomes check;
+  std::vector<Outcomes> outcomes;
+  std::vector<MachineCosts> machines;
+  Load load;
+
+  /// Returns the outcomes of all kinds together.
+  Outcomes allOutcomes() const;
+};
+
+/// Counts a value in a histogram.
+void countIn(std::vector<uint64_t> &histogram, uint64_t value);
+
+/// Merges `from` into `into`, a profile of the same model. Counts are summed.
+/// Costs of equal shapes become weighted means. Old counts are scaled down so
+/// that new ones have weight, and the limits of a profile hold afterwards:
+/// machines with the oldest measurements and costs with the fewest runs are
+/// dropped first.
+void merge(Profile &into, const Profile &from);
+
+} // namespace mtp::profile
+
+#endif // MTP_RUNTIME_PROFILE_PROFILE_H

@@ -1,0 +1,196 @@
+//===- ProfileFile.cpp - The bytes of a profile ---------------------------===//
+
+#include "runtime/profile/ProfileFile.h"
+#include "runtime/artifact/MappedFile.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/profile/CheckProfile.h"
+#include "runtime/schema/mtp_profile_generated.h"
+
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+static constexpr char kMagic[4] = {'M', 'T', 'P', 'F'};
+
+/// Returns the seal of a header, whose own seal counts for nothing, and the
+/// FlatBuffer after it.
+static uint64_t sealOf(const ProfileHeader &header,
+                       std::span<const uint8_t> tables) {
+  uint64_t seed = XXH3_64bits(&header, offsetof(ProfileHeader, seal));
+  return XXH3_64bits_withSeed(tables.data(), tables.size(), seed);
+}
+
+//===----------------------------------------------------------------------===//
+// Write
+//===----------------------------------------------------------------------===//
+
+std::vector<uint8_t> profile::frameTables(std::span<const uint8_t> tables) {
+  ProfileHeader header = {};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.bytes = tables.size();
+  header.seal = sealOf(header, tables);
+  std::vector<uint8_t> bytes(sizeof(header));
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  bytes.insert(bytes.end(), tables.begin(), tables.end());
+  return bytes;
+}
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+static auto writeOutcomes(Builder &to, const Outcomes &of) {
+  return schema::CreateProfileOutcomesDirect(to, of.isSampled, of.context,
+                                             &of.tried, &of.accepted);
+}
+
+static auto writeCost(Builder &to, const Cost &of) {
+  return schema::CreateProfileCost(to, schema::ProfileWork(of.work), of.program,
+                                   of.batch, of.k, of.rows, of.positions,
+                                   of.lower, of.median, of.upper, of.count);
+}
+
+/// Writes a list by a function for its elements.
+template <typename T, typename WriteT>
+static auto writeAll(Builder &to, const std::vector<T> &values, WriteT write) {
+  std::vector<decltype(write(to, values[0]))> offsets;
+  offsets.reserve(values.size());
+  for (const T &value : values)
+    offsets.push_back(write(to, value));
+  return to.CreateVector(offsets);
+}
+
+static auto writeMachine(Builder &to, const MachineCosts &of) {
+  auto name = to.CreateString(of.name);
+  auto costs = writeAll(to, of.costs, writeCost);
+  return schema::CreateProfileMachine(to, name, of.threads, of.day, of.isBusy,
+                                      costs);
+}
+
+std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
+  Builder to;
+  const ModelKey &key = profile.model;
+  auto model = schema::CreateProfileModelDirect(
+      to, key.name.c_str(), key.weights, key.tokenizer, key.drafter.c_str());
+  auto check = writeOutcomes(to, profile.check);
+  auto outcomes = writeAll(to, profile.outcomes, writeOutcomes);
+  auto machines = writeAll(to, profile.machines, writeMachine);
+  const Load &load = profile.load;
+  auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
+                                              &load.prompts);
+  to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used),
+            schema::ProfileIdentifier());
+  return frameTables({to.GetBufferPointer(), to.GetSize()});
+}
+
+//===----------------------------------------------------------------------===//
+// Read
+//===----------------------------------------------------------------------===//
+
+bool profile::isProfile(std::span<const uint8_t> bytes) {
+  return bytes.size() >= sizeof(kMagic) &&
+         std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) == 0;
+}
+
+/// Checks everything around the FlatBuffer, and returns the FlatBuffer.
+static Result<std::span<const uint8_t>>
+checkFront(std::span<const uint8_t> bytes) {
+  ProfileHeader header;
+  if (bytes.size() > kMostBytes)
+    return dataLoss(strCat("size: expected at most ", kMostBytes,
+                           " bytes, got ", bytes.size()));
+  if (bytes.size() < sizeof(header))
+    return dataLoss(strCat("size: expected at least ", sizeof(header),
+                           " bytes of header, got ", bytes.size()));
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (!isProfile(bytes))
+    return dataLoss("magic: expected a profile, which starts with 'MTPF'");
+  if (header.version != kVersion)
+    return failedPrecondition(strCat("version: expected ", kVersion, ", got ",
+                                     header.version,
+                                     "; write the profile again"));
+  std::span<const uint8_t> tables = bytes.subspan(sizeof(header));
+  if (header.bytes != tables.size())
+    return dataLoss(strCat("bytes: expected ", header.bytes,
+                           " after the header, got ", tables.size()));
+  if (header.seal != sealOf(header, tables))
+    return dataLoss("seal: the bytes of header and tables do not match it");
+  return tables;
+}
+
+static std::string textOf(const flatbuffers::String &text) {
+  return std::string(text.string_view());
+}
+
+static std::vector<uint64_t>
+numbersOf(const flatbuffers::Vector<uint64_t> *numbers) {
+  return numbers ? std::vector<uint64_t>(numbers->begin(), numbers->end())
+                 : std::vector<uint64_t>();
+}
+
+static Outcomes readOutcomes(const schema::ProfileOutcomes &of) {
+  Outcomes outcomes;
+  outcomes.isSampled = of.sampled();
+  outcomes.context = of.context();
+  outcomes.tried = numbersOf(of.tried());
+  outcomes.accepted = numbersOf(of.accepted());
+  return outcomes;
+}
+
+static Cost readCost(const schema::ProfileCost &of) {
+  return {Work(of.work()), of.program(), of.batch(),  of.k(),     of.rows(),
+          of.positions(),  of.lower(),   of.median(), of.upper(), of.count()};
+}
+
+/// Reads a list, which may be null, by a function for its elements.
+template <typename T, typename ReadT>
+static auto readAll(const flatbuffers::Vector<flatbuffers::Offset<T>> *tables,
+                    ReadT read) {
+  std::vector<decltype(read(*tables->Get(0)))> all;
+  for (uint32_t i = 0; tables && i < tables->size(); ++i)
+    all.push_back(read(*tables->Get(i)));
+  return all;
+}
+
+static MachineCosts readMachine(const schema::ProfileMachine &of) {
+  return {textOf(*of.name()), of.threads(), of.day(), of.busy(),
+          readAll(of.costs(), readCost)};
+}
+
+Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
+  MTP_ASSIGN_OR_RETURN(std::span<const uint8_t> tables, checkFront(bytes));
+  // FlatBuffers must be aligned.
+  std::vector<uint64_t> aligned((tables.size() + 7) / 8);
+  if (!tables.empty())
+    std::memcpy(aligned.data(), tables.data(), tables.size());
+  flatbuffers::Verifier verifier(
+      reinterpret_cast<const uint8_t *>(aligned.data()), tables.size());
+  if (!schema::VerifyProfileBuffer(verifier))
+    return dataLoss("tables: expected a FlatBuffer of kind 'MTPP'");
+  const schema::Profile &root = *schema::GetProfile(aligned.data());
+  MTP_RETURN_IF_ERROR(checkCounts(root));
+  Profile profile;
+  profile.model = {textOf(*root.model()->name()), root.model()->weights(),
+                   root.model()->tokenizer(), textOf(*root.model()->drafter())};
+  if (root.check())
+    profile.check = readOutcomes(*root.check());
+  profile.outcomes = readAll(root.outcomes(), readOutcomes);
+  profile.machines = readAll(root.machines(), readMachine);
+  if (const schema::ProfileLoad *load = root.load())
+    profile.load = {numbersOf(load->slots()), numbersOf(load->contexts()),
+                    numbersOf(load->prompts())};
+  MTP_RETURN_IF_ERROR(checkProfile(profile));
+  return profile;
+}
+
+Result<profile::Profile> profile::loadProfile(const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file,
+                       MappedFile::open(path));
+  Result<Profile> profile = readProfile({file->data(), file->size()});
+  if (!profile)
+    return profile.status().withContext(path);
+  return profile;
+}

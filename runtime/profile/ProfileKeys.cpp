@@ -1,0 +1,110 @@
+//===- ProfileKeys.cpp - What a profile's numbers belong to ---------------===//
+
+#include "runtime/profile/ProfileKeys.h"
+#include "runtime/artifact/SemanticVerifier.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/ArtifactFormat.h"
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+namespace {
+/// Collects numbers and texts for a hash. Texts carry their lengths.
+class HashInput {
+public:
+  void add(uint64_t number) { values.push_back(number); }
+  void add(std::string_view text) {
+    add(text.size());
+    add(hashBytes(text.data(), text.size()));
+  }
+  void add(Count count) {
+    add(uint64_t(count.base));
+    add(uint64_t(count.step));
+  }
+  uint64_t hash() const {
+    return hashBytes(values.data(), values.size() * sizeof(uint64_t));
+  }
+
+private:
+  std::vector<uint64_t> values;
+};
+} // namespace
+
+ModelKey profile::modelKeyOf(const Artifact &artifact, const Plan &plan) {
+  ModelKey key;
+  if (artifact.model)
+    key.name = artifact.model->str();
+  if (key.name.size() > kMostNameBytes)
+    key.name.resize(kMostNameBytes);
+  key.drafter = artifact.method.substr(0, kMostNameBytes);
+  std::set<uint32_t> segments;
+  for (uint32_t i = 0; i < vectorSize(plan.weights); ++i)
+    segments.insert(plan.weights->Get(i)->segment());
+  HashInput weights;
+  for (uint32_t segment : segments)
+    weights.add(artifact.segments->Get(segment)->hash());
+  key.weights = weights.hash();
+  if (artifact.tokenizer >= 0)
+    key.tokenizer =
+        artifact.segments->Get(uint32_t(artifact.tokenizer))->hash();
+  return key;
+}
+
+static std::string describe(const ModelKey &key) {
+  char hashes[64];
+  std::snprintf(hashes, sizeof(hashes), "weights %016llx, tokenizer %016llx",
+                static_cast<unsigned long long>(key.weights),
+                static_cast<unsigned long long>(key.tokenizer));
+  return strCat("'", key.name, "' (", hashes, ", drafter '", key.drafter, "')");
+}
+
+Status profile::checkModel(const ModelKey &expected, const ModelKey &given) {
+  if (expected.isSame(given))
+    return okStatus();
+  return failedPrecondition(strCat("model: expected a profile of ",
+                                   describe(expected), ", got one of ",
+                                   describe(given)));
+}
+
+/// Returns the hash of a kernel's name and configuration.
+static uint64_t kernelKey(const schema::Kernel &kernel) {
+  HashInput input;
+  input.add(kernel.symbol()->string_view());
+  input.add(kernel.kind() ? kernel.kind()->string_view() : std::string_view());
+  input.add(kernel.config() ? kernel.config()->string_view()
+                            : std::string_view());
+  return input.hash();
+}
+
+std::vector<uint64_t> profile::programKeysOf(const Plan &plan) {
+  std::vector<uint64_t> kernels;
+  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i)
+    kernels.push_back(kernelKey(*plan.kernels->Get(i)));
+  std::vector<uint64_t> keys;
+  for (const Program &program : plan.programs) {
+    HashInput input;
+    input.add(uint64_t(program.kind));
+    input.add(program.k);
+    for (const Command &command : program.commands) {
+      input.add(kernels[command.kernel]);
+      for (Count param : program.paramsOf(command, plan.kernelOf(command)))
+        input.add(param);
+    }
+    keys.push_back(input.hash());
+  }
+  return keys;
+}
+
+std::string profile::processorName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos)
+      return line.substr(colon + 2, kMostNameBytes);
+  }
+  return "unknown processor";
+}

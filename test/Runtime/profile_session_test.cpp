@@ -1,0 +1,245 @@
+//===- profile_session_test.cpp - Sessions with a profile -----------------===//
+//
+// A session records a profile, and other sessions start from it. The fake
+// model's clock goes by rounds, so costs are exact.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/exec/SessionProfile.h"
+#include "runtime/profile/ProfileFile.h"
+#include "support/FakeLanguage.h"
+#include "support/FakeModel.h"
+#include "support/OpenSession.h"
+
+#include <algorithm>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+FakeOptions fakeOptions(bool isOther = false) {
+  FakeOptions fake;
+  fake.hasLimit = true;
+  fake.maxContext = 128;
+  if (isOther)
+    fake.modules = 2;
+  return fake;
+}
+
+std::vector<Request> someRequests() {
+  std::vector<Request> requests;
+  for (uint32_t i = 0; i < 6; ++i) {
+    Request request;
+    for (uint32_t token = 0; token <= 3 * i; ++token)
+      request.prompt.push_back(int32_t((5 * i + token * token) % 64));
+    request.maxTokens = 50;
+    request.sampling.temperature = i % 2 ? 0.9f : 0.0f;
+    request.sampling.seed = 10 + i;
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+/// A round with a draft takes `step` times as long as one without.
+SessionClock::Seconds clockOf(double step) {
+  return [step](const Statistics &done) {
+    double now = 0;
+    for (size_t k = 0; k < done.roundsByK.size(); ++k)
+      now += double(done.roundsByK[k]) * (k == 0 ? 1 : 1 + step * double(k));
+    return now;
+  };
+}
+
+SessionOptions automatic() {
+  SessionOptions options;
+  options.automaticK = true;
+  options.threads = 1;
+  return options;
+}
+
+/// Runs the requests, checks their outputs, and returns the rounds by k.
+std::vector<uint64_t> run(Session &session) {
+  std::vector<SequenceId> ids;
+  std::vector<Request> requests = someRequests();
+  for (const Request &request : requests)
+    ids.push_back(*session.add(request));
+  drain(session);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    auto output = session.output(ids[i]);
+    EXPECT_EQ(std::vector<int32_t>(output->begin(), output->end()),
+              expectedOutput(requests[i]).tokens)
+        << "request " << i;
+  }
+  return session.statistics().roundsByK;
+}
+
+/// Files of one test, which are removed at its end.
+class ProfiledSession : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string base =
+        testing::TempDir() + "/profiled_session_" + std::to_string(::getpid());
+    artifact = base + ".bin";
+    path = base + ".profile";
+    write(artifact, makeFakeModel(fakeOptions()).finish());
+  }
+  void TearDown() override {
+    std::remove(artifact.c_str());
+    std::remove(path.c_str());
+  }
+
+  static void write(const std::string &to, const std::vector<uint8_t> &bytes) {
+    std::ofstream file(to, std::ios::binary);
+    file.write(reinterpret_cast<const char *>(bytes.data()),
+               std::streamsize(bytes.size()));
+  }
+  void write(const profile::Profile &profile) const {
+    write(path, profile::writeProfile(profile));
+  }
+
+  /// Records rounds of every k.
+  profile::Profile record(double step) const {
+    auto model = *Model::load(artifact);
+    SessionOptions options = automatic();
+    options.automaticK = false;
+    options.recordsProfile = true;
+    uint32_t next = 0;
+    SessionClock clock(clockOf(step));
+    SessionSetup setup;
+    setup.clock = clock;
+    setup.beforeRound = [&next](SequenceId, uint32_t &k, DrafterProgress &) {
+      k = next / 4 % 5;
+    };
+    auto session = openSession(model, options, std::move(setup));
+    clock.setSession(*session);
+    for (int turn = 0; turn < 4; ++turn)
+      for (const Request &request : someRequests())
+        EXPECT_TRUE(session->add(request).isOk());
+    for (; !session->idle(); ++next)
+      EXPECT_TRUE(session->step().isOk());
+    return SessionProfile::recorded(*session);
+  }
+
+  Result<std::shared_ptr<const Model>> load() const {
+    LoadOptions options;
+    options.profile = path;
+    return Model::load(artifact, options);
+  }
+
+  std::string artifact, path;
+};
+
+} // namespace
+
+TEST_F(ProfiledSession, RecordsCostsOutcomesAndLoad) {
+  profile::Profile recorded = record(0.25);
+  ASSERT_EQ(recorded.machines.size(), 1u);
+  EXPECT_EQ(recorded.machines[0].threads, 1u);
+  EXPECT_FALSE(recorded.machines[0].name.empty());
+  uint32_t rounds = 0;
+  for (const profile::Cost &cost : recorded.machines[0].costs)
+    if (cost.work == profile::Work::Round) {
+      EXPECT_NEAR(cost.median, cost.k == 0 ? 1 : 1 + 0.25 * cost.k, 1e-9);
+      ++rounds;
+    }
+  EXPECT_GE(rounds, 5u);
+  profile::Outcomes all = recorded.allOutcomes();
+  ASSERT_EQ(all.tried.size(), 4u);
+  EXPECT_GT(all.tried[0], 100u);
+  EXPECT_EQ(std::accumulate(recorded.load.prompts.begin(),
+                            recorded.load.prompts.end(), uint64_t(0)),
+            24u);
+  // Greedy and sampled sequences are counted apart.
+  EXPECT_TRUE(std::ranges::any_of(recorded.outcomes,
+                                  [](auto &of) { return of.isSampled; }));
+  EXPECT_TRUE(std::ranges::any_of(recorded.outcomes,
+                                  [](auto &of) { return !of.isSampled; }));
+  EXPECT_TRUE(profile::readProfile(profile::writeProfile(recorded)).isOk());
+}
+
+// Without a profile, the first round has one draft, and others are tried.
+TEST_F(ProfiledSession, StartsFromAProfileWithEqualOutput) {
+  write(record(20));
+  auto plain = openClocked(*Model::load(artifact), automatic(), clockOf(20));
+  EXPECT_GT(run(*plain)[1], 0u);
+  auto model = load();
+  ASSERT_TRUE(model) << model.status().toString();
+  auto profiled = openClocked(*model, automatic(), clockOf(20));
+  std::vector<uint64_t> rounds = run(*profiled);
+  EXPECT_EQ(rounds[0],
+            std::accumulate(rounds.begin(), rounds.end(), uint64_t(0)));
+  EXPECT_EQ(SessionProfile::notes(*profiled), std::vector<std::string>());
+  // Another profile leads to other rounds and to equal tokens.
+  write(record(0.01));
+  profiled = openClocked(*load(), automatic(), clockOf(0.01));
+  rounds = run(*profiled);
+  EXPECT_EQ(rounds[0], 0u);
+  EXPECT_EQ(rounds[1], 0u);
+}
+
+TEST_F(ProfiledSession, SaysWhatItDoesNotUse) {
+  profile::Profile recorded = record(20);
+  recorded.machines[0].threads = 3;
+  write(recorded);
+  auto session = Session::create(*load(), automatic());
+  ASSERT_TRUE(session) << session.status().toString();
+  std::vector<std::string> notes = SessionProfile::notes(**session);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0],
+            "machines.threads: expected 1, got 3; costs are not used");
+  recorded.machines[0].threads = 1;
+  recorded.machines[0].isBusy = true;
+  recorded.machines[0].costs[0].program ^= 1;
+  recorded.outcomes.clear();
+  recorded.outcomes.resize(1);
+  recorded.outcomes[0].tried = {30, 19};
+  recorded.outcomes[0].accepted = {25, 10};
+  write(recorded);
+  session = Session::create(*load(), automatic());
+  ASSERT_TRUE(session) << session.status().toString();
+  notes = SessionProfile::notes(**session);
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_EQ(notes[0].find("machines.costs.program: 1 of "), 0u) << notes[0];
+  EXPECT_EQ(notes[1].find("machines.busy: "), 0u) << notes[1];
+  EXPECT_EQ(notes[2], "outcomes.tried: expected 20 or more of draft 2, got 19; "
+                      "it and later drafts are left out");
+  run(**session);
+}
+
+TEST_F(ProfiledSession, RefusesCostsOfOtherMachinesOnly) {
+  profile::Profile recorded = record(20);
+  recorded.machines[0].name = "another processor";
+  write(recorded);
+  auto session = Session::create(*load(), automatic());
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.status().code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(session.status().message().find("machines.name: expected '"), 0u);
+  EXPECT_NE(session.status().message().find("got 'another processor'"),
+            std::string_view::npos);
+  // Acceptance belongs to no machine.
+  recorded.machines.clear();
+  write(recorded);
+  EXPECT_TRUE(Session::create(*load(), automatic()).isOk());
+}
+
+TEST_F(ProfiledSession, RefusesAProfileOfAnotherModel) {
+  profile::Profile recorded = record(20);
+  recorded.model.name = "poem";
+  recorded.model.weights ^= 1;
+  write(recorded);
+  auto model = load();
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.status().code(), StatusCode::FailedPrecondition);
+  std::string message(model.status().message());
+  EXPECT_EQ(message.find(path + ": model: expected a profile of '"), 0u)
+      << message;
+  EXPECT_NE(message.find("got one of 'poem'"), std::string::npos) << message;
+  std::ofstream(path) << "no profile";
+  model = load();
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.status().code(), StatusCode::DataLoss);
+}

@@ -1,0 +1,159 @@
+//===- DumpProfile.cpp - Print a profile ----------------------------------===//
+
+#include "tools/mtp-dump/DumpProfile.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
+#include "runtime/profile/ProfileFile.h"
+
+#include <cstdio>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+static std::string hexOf(uint64_t number) {
+  char text[20];
+  std::snprintf(text, sizeof(text), "%016llx",
+                static_cast<unsigned long long>(number));
+  return text;
+}
+
+/// Returns a number in a printf format.
+static std::string formatted(const char *format, double number) {
+  char text[48];
+  std::snprintf(text, sizeof(text), format, number);
+  return text;
+}
+
+static const char *nameOf(Work work) {
+  return work == Work::Round ? "round" : "prefill";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// Returns the acceptance of each draft: "0.71 of 1000, 0.57 of 700".
+static std::string ratesText(const Outcomes &of) {
+  std::string text;
+  for (size_t j = 0; j < of.tried.size(); ++j) {
+    double rate =
+        of.tried[j] ? double(of.accepted[j]) / double(of.tried[j]) : 0;
+    text += strCat(j ? ", " : "", formatted("%.3f", rate), " of ", of.tried[j]);
+  }
+  return text.empty() ? "none" : text;
+}
+
+static std::string costText(const Cost &of) {
+  return strCat("  ", nameOf(of.work), " ", hexOf(of.program), "  batch ",
+                of.batch, ", k ", of.k, ", rows ", of.rows, ", positions ",
+                of.positions, "  ", formatted("%.4f", of.median * 1e3), " ms (",
+                formatted("%.4f", of.lower * 1e3), " to ",
+                formatted("%.4f", of.upper * 1e3), ") in ", of.count,
+                " runs\n");
+}
+
+static std::string histogramText(const char *name,
+                                 const std::vector<uint64_t> &counts) {
+  std::string text;
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] > 0)
+      text +=
+          strCat(text.empty() ? "" : ", ", uint64_t(1) << i, "..: ", counts[i]);
+  return strCat("  ", name, "  ", text.empty() ? "none" : text, "\n");
+}
+
+std::string mtp::profileText(const Profile &profile) {
+  const ModelKey &key = profile.model;
+  std::string text = strCat("profile version ", kVersion, "\nmodel '", key.name,
+                            "', weights ", hexOf(key.weights), ", tokenizer ",
+                            hexOf(key.tokenizer), "\ndrafter '", key.drafter,
+                            "'\ncheck  ", ratesText(profile.check), "\n");
+  for (const Outcomes &of : profile.outcomes)
+    text +=
+        strCat("outcomes ", of.isSampled ? "sampled" : "greedy", ", context ",
+               uint64_t(1) << of.context, "..  ", ratesText(of), "\n");
+  for (const MachineCosts &of : profile.machines) {
+    text += strCat("machine '", of.name, "', threads ", of.threads, ", day ",
+                   of.day, of.isBusy ? ", busy" : "", "\n");
+    for (const Cost &cost : of.costs)
+      text += costText(cost);
+  }
+  return text + "load\n" + histogramText("slots", profile.load.slots) +
+         histogramText("contexts", profile.load.contexts) +
+         histogramText("prompts", profile.load.prompts);
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void writeCounts(JsonWriter &json, std::string_view name,
+                        const std::vector<uint64_t> &counts) {
+  json.field(name, std::vector<int64_t>(counts.begin(), counts.end()));
+}
+
+static void writeOutcomes(JsonWriter &json, const Outcomes &of) {
+  json.field("sampled", of.isSampled);
+  json.field("context", uint64_t(1) << of.context);
+  writeCounts(json, "tried", of.tried);
+  writeCounts(json, "accepted", of.accepted);
+}
+
+static void writeCost(JsonWriter &json, const Cost &of) {
+  json.field("work", nameOf(of.work));
+  json.field("program", hexOf(of.program));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rows", of.rows);
+  json.field("positions", of.positions);
+  json.field("lower", of.lower);
+  json.field("median", of.median);
+  json.field("upper", of.upper);
+  json.field("count", of.count);
+}
+
+/// Writes a list as an array of objects.
+template <typename T, typename WriteT>
+static void writeList(JsonWriter &json, std::string_view name,
+                      const std::vector<T> &items, WriteT write) {
+  json.key(name);
+  json.beginArray();
+  for (const T &item : items) {
+    json.beginObject();
+    write(json, item);
+    json.endObject();
+  }
+  json.endArray();
+}
+
+static void writeMachine(JsonWriter &json, const MachineCosts &of) {
+  json.field("name", of.name);
+  json.field("threads", of.threads);
+  json.field("day", of.day);
+  json.field("busy", of.isBusy);
+  writeList(json, "costs", of.costs, writeCost);
+}
+
+std::string mtp::profileJson(const Profile &profile) {
+  JsonWriter json;
+  json.beginObject();
+  json.field("version", kVersion);
+  json.field("model", profile.model.name);
+  json.field("weights", hexOf(profile.model.weights));
+  json.field("tokenizer", hexOf(profile.model.tokenizer));
+  json.field("drafter", profile.model.drafter);
+  json.key("check");
+  json.beginObject();
+  writeOutcomes(json, profile.check);
+  json.endObject();
+  writeList(json, "outcomes", profile.outcomes, writeOutcomes);
+  writeList(json, "machines", profile.machines, writeMachine);
+  json.key("load");
+  json.beginObject();
+  writeCounts(json, "slots", profile.load.slots);
+  writeCounts(json, "contexts", profile.load.contexts);
+  writeCounts(json, "prompts", profile.load.prompts);
+  json.endObject();
+  json.endObject();
+  return json.text() + "\n";
+}

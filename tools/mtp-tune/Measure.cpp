@@ -1,0 +1,299 @@
+//===- Measure.cpp - Measure a model for a profile ------------------------===//
+
+#include "tools/mtp-tune/Measure.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionFactory.h"
+#include "runtime/exec/SessionProfile.h"
+#include "tools/support/DrafterCheck.h"
+#include "tools/support/PromptText.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+
+using namespace mtp;
+using namespace mtp::tune;
+
+/// Rounds of one k before the next k has its turn, and turns of each k.
+static constexpr uint32_t kRoundsOfTurn = 6, kTurns = 4;
+/// The share of the time that outcomes may take; costs take the rest.
+static constexpr double kOutcomeShare = 0.25;
+/// Tokens of a short and a long text. The cost between them and beyond is a
+/// line.
+static constexpr uint32_t kShortContext = 128, kLongContext = 2048;
+/// The distance between quartiles, as a share of the median, from which a time
+/// counts as disturbed, and the share of disturbed times on a busy machine.
+static constexpr double kSpread = 0.15, kBusyShare = 0.25;
+/// Tokens of text that are measured with the model's own temperature, as a
+/// share of the greedy ones.
+static constexpr uint32_t kSampledShare = 2;
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<uint32_t> tune::batchesUpTo(uint32_t most) {
+  std::vector<uint32_t> batches;
+  for (uint32_t power = 1; power <= most; power *= 2) {
+    batches.push_back(power);
+    if (power > 1 && power / 2 * 3 <= most)
+      batches.push_back(power / 2 * 3);
+  }
+  if (batches.back() != most)
+    batches.push_back(most);
+  return batches;
+}
+
+std::vector<uint32_t> tune::contextsUpTo(uint32_t most) {
+  uint32_t shortest = std::min(kShortContext, most / 4);
+  uint32_t longest = std::min(kLongContext, most / 8 * 5);
+  return {std::max(shortest, 1u), std::max(longest, 1u)};
+}
+
+bool tune::isDisturbed(const profile::MachineCosts &machine) {
+  size_t disturbed = 0;
+  for (const profile::Cost &cost : machine.costs)
+    disturbed += cost.upper - cost.lower > kSpread * cost.median;
+  return double(disturbed) > kBusyShare * double(machine.costs.size());
+}
+
+namespace {
+/// Measures one model within a time.
+class Tuner {
+public:
+  Tuner(std::shared_ptr<const Model> model, const Options &options)
+      : model(std::move(model)), options(options), begin(Clock::now()) {}
+
+  Status run(Measured &result);
+
+private:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  double limit() const { return options.minutes * 60; }
+  Status readPrompts();
+  Status measureTexts(profile::Profile &into);
+  Status measureCosts(uint32_t batch, profile::Profile &into);
+  Result<std::unique_ptr<Session>> createSession(uint32_t batch);
+  Status addRequests(Session &session, uint32_t batch, uint32_t context);
+  Status runTurns(Session &session, uint32_t batch);
+  void report(uint32_t batch, uint32_t context) const;
+
+  std::shared_ptr<const Model> model;
+  const Options &options;
+  Clock::time_point begin;
+  std::vector<std::vector<int32_t>> prompts;
+  /// The k of the next rounds.
+  uint32_t currentK = 0;
+};
+} // namespace
+
+/// Reads the lines of --prompts.
+static Result<std::vector<std::vector<int32_t>>>
+readLines(const Model &model, const std::string &path) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
+                       loadTokenizer(model));
+  if (!tokenizer)
+    return failedPrecondition("--prompts: expected an artifact with a "
+                              "tokenizer, got none");
+  std::ifstream file(path);
+  if (!file)
+    return notFound(strCat("--prompts: expected a file, got ", path));
+  std::vector<std::vector<int32_t>> prompts;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty())
+      continue;
+    MTP_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+                         promptIds(line, {}, model.generation(), *tokenizer));
+    if (!ids.empty())
+      prompts.push_back(std::move(ids));
+  }
+  if (prompts.empty())
+    return invalidArgument(strCat(
+        "--prompts: expected a prompt on each line, got none in ", path));
+  return prompts;
+}
+
+/// Measures the drafter: greedy text for the check, then the user's or the
+/// tools' prompts greedy and with the model's own temperature.
+Status Tuner::measureTexts(profile::Profile &into) {
+  if (model->envelope()->maxK == 0)
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> own,
+                       ownPrompts(*model));
+  MTP_ASSIGN_OR_RETURN(
+      into.check, measureOutcomes(model, options.session, own, kCheckTokens));
+  for (bool isSampled : {false, true}) {
+    float temperature = model->generation().temperature;
+    MTP_ASSIGN_OR_RETURN(
+        std::unique_ptr<Session> session,
+        createSession(std::min<uint32_t>(model->envelope()->maxBatch, 4)));
+    currentK = model->envelope()->maxK;
+    for (const std::vector<int32_t> &prompt : prompts) {
+      Request request;
+      request.prompt.assign(
+          prompt.begin(),
+          prompt.begin() +
+              long(std::min<size_t>(prompt.size(),
+                                    model->envelope()->maxContext / 2)));
+      if (isSampled) {
+        request.sampling.temperature = temperature > 0 ? temperature : 0.7f;
+        request.sampling.topP = model->generation().topP;
+      }
+      request.maxTokens = std::min<uint32_t>(
+          isSampled ? options.tokens / kSampledShare + 1 : options.tokens,
+          model->envelope()->maxContext - uint32_t(request.prompt.size()));
+      MTP_RETURN_IF_ERROR(session->add(std::move(request)).status());
+    }
+    while (!session->idle() && seconds() < kOutcomeShare * limit())
+      MTP_RETURN_IF_ERROR(session->step().status());
+    profile::Profile recorded = SessionProfile::recorded(*session);
+    into.model = recorded.model;
+    // Rounds of texts were not in alternation: only their outcomes count.
+    recorded.machines.clear();
+    profile::merge(into, recorded);
+  }
+  return okStatus();
+}
+
+/// Creates a session whose rounds have the current k.
+Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
+  SessionOptions o = options.session;
+  o.k = model->envelope()->maxK;
+  o.automaticK = false;
+  o.maxSlots = batch;
+  o.prefixCache = false;
+  o.recordsProfile = true;
+  o.kvPages = 0;
+  o.roundsPerLaunch = 1;
+  SessionSetup setup;
+  setup.beforeRound = [this](SequenceId, uint32_t &k, DrafterProgress &) {
+    k = currentK;
+  };
+  return SessionFactory::create(model, o, std::move(setup));
+}
+
+/// Adds a request for each slot that reaches the context with its prompt. A
+/// prompt repeats if it is shorter.
+Status Tuner::addRequests(Session &session, uint32_t batch, uint32_t context) {
+  uint32_t most = model->envelope()->maxContext;
+  for (uint32_t slot = 0; slot < batch; ++slot) {
+    const std::vector<int32_t> &text = prompts[slot % prompts.size()];
+    Request request;
+    for (uint32_t i = 0; i < std::min(context, most - 1); ++i)
+      request.prompt.push_back(text[(i + slot) % text.size()]);
+    request.maxTokens = most - uint32_t(request.prompt.size());
+    request.ignoreEos = true;
+    MTP_RETURN_IF_ERROR(session.add(std::move(request)).status());
+  }
+  // Rounds begin when all prompts have been read.
+  while (session.counts().waiting > 0 || session.counts().prefilling > 0)
+    MTP_RETURN_IF_ERROR(session.step().status());
+  return okStatus();
+}
+
+/// Runs rounds of each k in turn, upwards and then downwards.
+Status Tuner::runTurns(Session &session, uint32_t batch) {
+  uint32_t most = model->envelope()->maxK;
+  for (uint32_t turn = 0; turn < kTurns; ++turn)
+    for (uint32_t i = 0; i <= most; ++i) {
+      currentK = turn % 2 ? most - i : i;
+      for (uint32_t round = 0; round < kRoundsOfTurn; ++round) {
+        // A sequence that ends leaves another number of slots.
+        if (session.counts().running < batch || seconds() > limit())
+          return okStatus();
+        MTP_RETURN_IF_ERROR(session.step().status());
+      }
+    }
+  return okStatus();
+}
+
+void Tuner::report(uint32_t batch, uint32_t context) const {
+  if (options.progress)
+    std::fprintf(stderr, "%5.1f s: slots %u, context %u\n", seconds(), batch,
+                 context);
+}
+
+/// Measures rounds of a number of slots at each context.
+Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
+  for (uint32_t context : options.contexts) {
+    currentK = 0;
+    MTP_RETURN_IF_ERROR(addRequests(*session, batch, context));
+    MTP_RETURN_IF_ERROR(runTurns(*session, batch));
+    for (SequenceId id : session->unfinished())
+      MTP_RETURN_IF_ERROR(session->cancel(id));
+    while (!session->idle())
+      MTP_RETURN_IF_ERROR(session->step().status());
+    report(batch, context);
+  }
+  profile::Profile recorded = SessionProfile::recorded(*session);
+  into.model = recorded.model;
+  // These texts repeat and were interrupted: only their costs count.
+  recorded.outcomes.clear();
+  recorded.load = {};
+  profile::merge(into, recorded);
+  return okStatus();
+}
+
+Status Tuner::readPrompts() {
+  if (options.prompts.empty()) {
+    MTP_ASSIGN_OR_RETURN(prompts, ownPrompts(*model));
+    return okStatus();
+  }
+  MTP_ASSIGN_OR_RETURN(prompts, readLines(*model, options.prompts));
+  return okStatus();
+}
+
+Status Tuner::run(Measured &result) {
+  MTP_RETURN_IF_ERROR(readPrompts());
+  MTP_RETURN_IF_ERROR(measureTexts(result.profile));
+  for (uint32_t batch : options.batches) {
+    if (seconds() > limit()) {
+      ++result.skipped;
+      continue;
+    }
+    MTP_RETURN_IF_ERROR(measureCosts(batch, result.profile));
+  }
+  for (profile::MachineCosts &machine : result.profile.machines)
+    machine.isBusy = isDisturbed(machine);
+  result.seconds = seconds();
+  return okStatus();
+}
+
+/// Checks the numbers of the options, and fills in those that are not given.
+static Status settle(const Model &model, Options &o) {
+  const EnvelopeInfo *e = model.envelope();
+  if (!e)
+    return failedPrecondition(
+        "expected an artifact that generates, got functions only");
+  if (!(o.minutes > 0) || o.minutes > 24 * 60)
+    return invalidArgument(
+        strCat("--minutes: expected a number above 0 and at most 1440, got ",
+               o.minutes));
+  if (o.tokens == 0 || o.tokens >= e->maxContext)
+    return invalidArgument(strCat("--max-tokens: expected 1 to ",
+                                  e->maxContext - 1, ", got ", o.tokens));
+  for (uint32_t batch : o.batches)
+    if (batch == 0 || batch > e->maxBatch)
+      return invalidArgument(strCat("--batch: expected 1 to ", e->maxBatch,
+                                    " (the envelope's batch), got ", batch));
+  for (uint32_t context : o.contexts)
+    if (context == 0 || context >= e->maxContext)
+      return invalidArgument(
+          strCat("--context: expected 1 to ", e->maxContext - 1,
+                 " (below the envelope's context), got ", context));
+  if (o.batches.empty())
+    o.batches = batchesUpTo(e->maxBatch);
+  if (o.contexts.empty())
+    o.contexts = contextsUpTo(e->maxContext);
+  return okStatus();
+}
+
+Result<Measured> tune::measure(const std::shared_ptr<const Model> &model,
+                               Options options) {
+  MTP_RETURN_IF_ERROR(settle(*model, options));
+  Measured result;
+  Tuner tuner(model, options);
+  MTP_RETURN_IF_ERROR(tuner.run(result));
+  return result;
+}

@@ -1,0 +1,36 @@
+//===- Options.h - Options of mtp-tune --------------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_TUNE_OPTIONS_H
+#define MTP_TOOLS_MTP_TUNE_OPTIONS_H
+
+#include "mtp/session.h"
+
+#include <string>
+#include <vector>
+
+namespace mtp::tune {
+
+struct Options {
+  std::string artifact;
+  /// The profile to write.
+  std::string output;
+  /// A profile to report instead of a measurement.
+  std::string report;
+  /// A file with a prompt on each line; empty: the tools' own prompts.
+  std::string prompts;
+  /// Limit on the time of the measurement.
+  double minutes = 3;
+  /// Tokens after each prompt.
+  uint32_t tokens = 96;
+  /// Numbers of slots and tokens in each slot; empty: chosen by the envelope.
+  std::vector<uint32_t> batches, contexts;
+  bool json = false;
+  /// Write each measured shape to stderr at once.
+  bool progress = false;
+  LoadOptions load;
+  SessionOptions session;
+};
+
+} // namespace mtp::tune
+
+#endif // MTP_TOOLS_MTP_TUNE_OPTIONS_H

@@ -1,0 +1,225 @@
+//===- Report.cpp - What a profile decides --------------------------------===//
+
+#include "tools/mtp-tune/Report.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+using namespace mtp;
+using namespace mtp::tune;
+
+/// The number of outcomes from which a position's rate is used.
+static constexpr uint64_t kLeastTried = 20;
+/// Half of the distance between quartiles, in deviations of a normal
+/// distribution.
+static constexpr double kQuartile = 0.6745;
+
+std::optional<double> tune::acceptanceLength(const profile::Outcomes &outcomes,
+                                             uint32_t k) {
+  double length = 1, all = 1;
+  for (uint32_t j = 0; j < k; ++j) {
+    if (j >= outcomes.tried.size() || outcomes.tried[j] < kLeastTried)
+      return std::nullopt;
+    all *= double(outcomes.accepted[j]) / double(outcomes.tried[j]);
+    length += all;
+  }
+  return length;
+}
+
+/// Returns one deviation of the acceptance length as a share of it: of the
+/// first position, which matters most.
+static double lengthDoubt(const profile::Outcomes &outcomes, uint32_t k,
+                          double length) {
+  if (k == 0)
+    return 0;
+  double tried = double(outcomes.tried[0]);
+  double rate = double(outcomes.accepted[0]) / tried;
+  double deviation = std::sqrt(rate * (1 - rate) / tried);
+  return deviation * (length - 1) / (std::max(rate, 1e-9) * length);
+}
+
+static Alternative alternativeOf(const profile::Cost &cost, double length) {
+  Alternative one;
+  one.k = cost.k;
+  one.seconds = cost.median;
+  one.spread = (cost.upper - cost.lower) / 2 / cost.median;
+  one.length = length;
+  one.rate = cost.batch * length / cost.median;
+  return one;
+}
+
+/// Returns one deviation of a cost's median, as a share of it.
+static double costDoubt(const Alternative &of, uint64_t count) {
+  return of.spread / kQuartile * 1.2533 /
+         std::sqrt(std::max(double(count), 1.0));
+}
+
+/// Fills in gains, and the best and the default alternative.
+static void compare(Decision &decision, const profile::Outcomes &outcomes,
+                    const std::map<uint32_t, profile::Cost> &costs) {
+  const Alternative plain = decision.alternatives[0];
+  for (size_t i = 0; i < decision.alternatives.size(); ++i) {
+    Alternative &one = decision.alternatives[i];
+    one.gain = one.rate / plain.rate;
+    one.doubt = std::hypot(costDoubt(one, costs.at(one.k).count),
+                           costDoubt(plain, costs.at(0).count),
+                           lengthDoubt(outcomes, one.k, one.length)) *
+                one.gain;
+    if (one.rate > decision.alternatives[decision.best].rate)
+      decision.best = i;
+  }
+  decision.defaultChoice = decision.alternatives.size() - 1;
+  const Alternative &best = decision.alternatives[decision.best];
+  const Alternative &usual = decision.alternatives[decision.defaultChoice];
+  decision.gain = best.rate / usual.rate;
+  decision.doubt =
+      std::hypot(best.doubt / best.gain, usual.doubt / usual.gain) *
+      decision.gain;
+}
+
+std::vector<Decision> tune::decide(const profile::Profile &profile,
+                                   const profile::MachineCosts &machine) {
+  profile::Outcomes outcomes = profile.allOutcomes();
+  // By slots and context, the cost of each k. Rounds with fewer rows than they
+  // could have are other choices.
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, profile::Cost>>
+      shapes;
+  for (const profile::Cost &cost : machine.costs) {
+    if (cost.work != profile::Work::Round)
+      continue;
+    uint32_t context = profile::bucketOf(cost.positions / cost.batch);
+    auto [found, isNew] =
+        shapes[{cost.batch, context}].try_emplace(cost.k, cost);
+    if (!isNew && cost.rows > found->second.rows)
+      found->second = cost;
+  }
+  std::vector<Decision> decisions;
+  for (const auto &[shape, costs] : shapes) {
+    if (!costs.contains(0))
+      continue;
+    Decision decision;
+    decision.batch = shape.first;
+    decision.context = shape.second;
+    for (const auto &[k, cost] : costs)
+      if (auto length = acceptanceLength(outcomes, k))
+        decision.alternatives.push_back(alternativeOf(cost, *length));
+    compare(decision, outcomes, costs);
+    decisions.push_back(std::move(decision));
+  }
+  return decisions;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string formatted(const char *format, double number) {
+  char text[48];
+  std::snprintf(text, sizeof(text), format, number);
+  return text;
+}
+
+static std::string decisionText(const Decision &of) {
+  std::string text = strCat(
+      "  slots ", of.batch, ", context ", uint64_t(1) << of.context,
+      "..: k = ", of.alternatives[of.best].k, ", ", formatted("%.2f", of.gain),
+      " +- ", formatted("%.2f", of.doubt),
+      " of the default's rate (k = ", of.alternatives[of.defaultChoice].k,
+      ")\n");
+  for (const Alternative &one : of.alternatives)
+    text += strCat(
+        "    k = ", one.k, "  ", formatted("%8.3f", one.seconds * 1e3),
+        " ms +- ", formatted("%4.1f", one.spread * 100), " %, AL ",
+        formatted("%.2f", one.length), ", ", formatted("%7.1f", one.rate),
+        " tokens/s, ", formatted("%.2f", one.gain), " of plain steps\n");
+  return text;
+}
+
+static std::string ratesText(const profile::Outcomes &of) {
+  std::string text;
+  for (size_t j = 0; j < of.tried.size(); ++j)
+    text += strCat(j ? ", " : "",
+                   of.tried[j] ? formatted("%.2f", double(of.accepted[j]) /
+                                                       double(of.tried[j]))
+                               : "?",
+                   " of ", of.tried[j]);
+  return text.empty() ? "none: no drafts" : text;
+}
+
+std::string tune::reportText(const profile::Profile &profile) {
+  std::string text = strCat(
+      "model '", profile.model.name, "', drafter '", profile.model.drafter,
+      "'\nacceptance by position: ", ratesText(profile.allOutcomes()), "\n");
+  for (const profile::MachineCosts &machine : profile.machines) {
+    text += strCat(
+        "machine '", machine.name, "', threads ", machine.threads,
+        machine.isBusy ? ", busy: measure again on a quiet machine" : "", "\n");
+    for (const Decision &decision : decide(profile, machine))
+      text += decisionText(decision);
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static void writeAlternative(JsonWriter &json, const Alternative &of) {
+  json.beginObject();
+  json.field("k", of.k);
+  json.field("seconds", of.seconds);
+  json.field("spread", of.spread);
+  json.field("length", of.length);
+  json.field("rate", of.rate);
+  json.field("gain", of.gain);
+  json.field("doubt", of.doubt);
+  json.endObject();
+}
+
+static void writeDecision(JsonWriter &json, const Decision &of) {
+  json.beginObject();
+  json.field("slots", of.batch);
+  json.field("context", uint64_t(1) << of.context);
+  json.field("best_k", of.alternatives[of.best].k);
+  json.field("default_k", of.alternatives[of.defaultChoice].k);
+  json.field("gain", of.gain);
+  json.field("doubt", of.doubt);
+  json.key("alternatives");
+  json.beginArray();
+  for (const Alternative &one : of.alternatives)
+    writeAlternative(json, one);
+  json.endArray();
+  json.endObject();
+}
+
+std::string tune::reportJson(const profile::Profile &profile) {
+  profile::Outcomes all = profile.allOutcomes();
+  JsonWriter json;
+  json.beginObject();
+  json.field("model", profile.model.name);
+  json.field("drafter", profile.model.drafter);
+  json.field("tried", std::vector<int64_t>(all.tried.begin(), all.tried.end()));
+  json.field("accepted",
+             std::vector<int64_t>(all.accepted.begin(), all.accepted.end()));
+  json.key("machines");
+  json.beginArray();
+  for (const profile::MachineCosts &machine : profile.machines) {
+    json.beginObject();
+    json.field("name", machine.name);
+    json.field("threads", machine.threads);
+    json.field("busy", machine.isBusy);
+    json.key("decisions");
+    json.beginArray();
+    for (const Decision &decision : decide(profile, machine))
+      writeDecision(json, decision);
+    json.endArray();
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+  return json.text() + "\n";
+}

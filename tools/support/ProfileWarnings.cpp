@@ -1,0 +1,63 @@
+//===- ProfileWarnings.cpp - Messages about a profile ---------------------===//
+
+#include "tools/support/ProfileWarnings.h"
+#include "runtime/exec/SessionProfile.h"
+#include "tools/support/DrafterCheck.h"
+
+#include <cstdio>
+
+using namespace mtp;
+
+void mtp::noteProfile(const std::string &tool, const Session &session) {
+  for (const std::string &note : SessionProfile::notes(session))
+    std::fprintf(stderr, "%s: note: --profile: %s\n", tool.c_str(),
+                 note.c_str());
+}
+
+/// Returns the mean number of accepted drafts, "0.84 accepted drafts per round
+/// in 210 rounds".
+static std::string describe(const profile::Outcomes &of) {
+  double accepted = 0, rounds = of.tried.empty() ? 0 : double(of.tried[0]);
+  for (uint64_t count : of.accepted)
+    accepted += double(count);
+  char text[80];
+  std::snprintf(text, sizeof(text),
+                "%.2f accepted drafts per round in %.0f rounds",
+                rounds > 0 ? accepted / rounds : 0, rounds);
+  return text;
+}
+
+Result<DrafterCheckResult>
+mtp::checkDrafter(const std::shared_ptr<const Model> &model,
+                  const SessionOptions &options) {
+  const profile::Profile *profile = SessionProfile::loaded(*model);
+  if (!model->envelope() || model->envelope()->maxK == 0)
+    return failedPrecondition("expected a model with a drafter, got none");
+  if (!profile || profile->check.tried.empty())
+    return failedPrecondition(
+        "check: expected the acceptance of mtp-tune's text in --profile, got "
+        "none");
+  MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
+                       ownPrompts(*model));
+  MTP_ASSIGN_OR_RETURN(profile::Outcomes got,
+                       measureOutcomes(model, options, prompts, kCheckTokens));
+  std::string warning = compareOutcomes(profile->check, got);
+  if (!warning.empty())
+    return DrafterCheckResult{true, warning};
+  return DrafterCheckResult{
+      false, "the drafter is as in the profile: " + describe(got) +
+                 ", expected " + describe(profile->check)};
+}
+
+Status mtp::warnAboutDrafter(const std::string &tool,
+                             const std::shared_ptr<const Model> &model,
+                             const SessionOptions &options) {
+  const profile::Profile *profile = SessionProfile::loaded(*model);
+  if (!profile || profile->check.tried.empty() || model->envelope()->maxK == 0)
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(DrafterCheckResult result, checkDrafter(model, options));
+  if (result.isWorse)
+    std::fprintf(stderr, "%s: warning: %s\n", tool.c_str(),
+                 result.text.c_str());
+  return okStatus();
+}
