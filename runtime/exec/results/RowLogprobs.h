@@ -1,7 +1,7 @@
 //===- RowLogprobs.h - Log-probabilities of a row of logits -----*- C++ -*-===//
 
-#ifndef MTP_RUNTIME_EXEC_ROWLOGPROBS_H
-#define MTP_RUNTIME_EXEC_ROWLOGPROBS_H
+#ifndef MTP_RUNTIME_EXEC_RESULTS_ROWLOGPROBS_H
+#define MTP_RUNTIME_EXEC_RESULTS_ROWLOGPROBS_H
 
 #include "mtp/session.h"
 
@@ -32,4 +32,4 @@ private:
 
 } // namespace mtp
 
-#endif // MTP_RUNTIME_EXEC_ROWLOGPROBS_H
+#endif // MTP_RUNTIME_EXEC_RESULTS_ROWLOGPROBS_H

@@ -1,6 +1,6 @@
 //===- RowLogprobs.cpp - Log-probabilities of a row of logits -------------===//
 
-#include "runtime/exec/RowLogprobs.h"
+#include "runtime/exec/results/RowLogprobs.h"
 #include "runtime/device/cpu/Sample.h"
 #include "runtime/device/cpu/SampleMath.h"
 
