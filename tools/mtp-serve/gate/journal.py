@@ -13,6 +13,14 @@ COMMENT = b": resume "
 END_OF_EVENT = b"\n\n"
 
 
+# Fields whose work depends on more than seed, tokens and position: on counts of the output, on
+# numbers that came with its tokens, or on the state of a grammar. A server that continues a stream
+# does not have these.
+UNCONTINUED = {"logprobs", "prompt_logprobs", "n_probs", "presence_penalty", "frequency_penalty",
+               "bad_words", "response_format", "structured_outputs", "guided_json",
+               "guided_regex", "guided_choice", "guided_grammar", "grammar", "json_schema"}
+
+
 class Refused(Exception):
     """A body that a client must not send."""
 
@@ -26,6 +34,18 @@ def members_of(body):
     return value if isinstance(value, dict) else None
 
 
+def can_continue(members):
+    """Returns whether another server can continue the stream of a request."""
+    def is_off(name, value):
+        if name == "response_format" and isinstance(value, dict):
+            return value.get("type") == "text"
+        if name in ("logprobs", "prompt_logprobs"):
+            return value is None or value is False
+        return not value
+
+    return all(is_off(name, members.get(name)) for name in UNCONTINUED)
+
+
 def journal_of(method, path, body, seed, now):
     """Returns the journal of a request for a stream, or None for another request."""
     if method != "POST" or path.rstrip("/") not in PATHS:
@@ -35,7 +55,7 @@ def journal_of(method, path, body, seed, now):
         return None
     if FIELD in members:
         raise Refused(f"expected no '{FIELD}', which only the gate sends")
-    if members.get("stream") is not True:
+    if members.get("stream") is not True or not can_continue(members):
         return None
     return Journal(body, seed, now)
 

@@ -27,9 +27,8 @@ from ray import serve
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "gate"))
-import forward
-
+# On each node of the cluster, unless PYTHONPATH has the gate's folder.
+GATE_FOLDER = str(pathlib.Path(__file__).resolve().parent.parent / "gate")
 ROOM_SECONDS = 60  # In which all replicas must find room, or none of them begins.
 # A replica that has not reported for this time is gone.
 REPORT_SECONDS, SILENCE_SECONDS = 1, 10
@@ -56,6 +55,14 @@ def host_of_a_replica():
     nodes = [node for node in ray.nodes() if node["Alive"]]
     own = "127.0.0.1" if len(nodes) == 1 else ray.util.get_node_ip_address()
     return os.environ.get("MTP_SERVE_HOST", own)
+
+
+def gate_module():
+    """Returns the gate's module. Ray's workers find modules of their own path only."""
+    if GATE_FOLDER not in sys.path:
+        sys.path.append(GATE_FOLDER)
+    import forward
+    return forward
 
 
 @ray.remote(num_cpus=0)
@@ -166,8 +173,8 @@ class Gate:
         self.replicas = servers
         self.addresses = await place.room.servers.remote()
         self.task = asyncio.create_task(self._look(place))
-        self.gate = forward.Gate(lambda: self.addresses,
-                                 log=lambda line: print(f"gate: {line}", flush=True))
+        self.gate = gate_module().Gate(lambda: self.addresses,
+                                       log=lambda line: print(f"gate: {line}", flush=True))
 
     async def _look(self, place):
         while True:
@@ -177,7 +184,7 @@ class Gate:
     async def __call__(self, request: Request):
         fields = [(key.decode("latin-1"), value.decode("latin-1"))
                   for key, value in request.headers.raw]
-        answer = await self.gate.answer(forward.Request(
+        answer = await self.gate.answer(gate_module().Request(
             request.method, self._target(request), fields, await request.body()))
         is_whole = isinstance(answer.content, bytes)
         reply = (Response if is_whole else StreamingResponse)(answer.content, answer.status)

@@ -30,6 +30,18 @@ class JournalTest(unittest.TestCase):
         self.assertIsNone(self.journal(BODY, "/tokenize"))
         self.assertIsNone(self.journal(BODY, method="PUT"))
 
+    def test_leaves_streams_that_cannot_go_on(self):
+        def marked(**members):
+            return self.journal(json.dumps({"stream": True, **members}).encode()) is not None
+        for name in journal.UNCONTINUED:
+            self.assertTrue(marked(**{name: None}))
+            self.assertFalse(marked(**{name: 1}), name)
+        for name in ("logprobs", "prompt_logprobs"):
+            self.assertTrue(marked(**{name: False}))
+            self.assertFalse(marked(**{name: 0}))
+        self.assertTrue(marked(response_format={"type": "text"}, presence_penalty=0, grammar=""))
+        self.assertFalse(marked(response_format={"type": "json_object"}))
+
     def test_keeps_the_clients_bytes(self):
         body = self.journal(BODY).body()
         self.assertTrue(body.startswith(b" {") and body.endswith(BODY[2:]))
