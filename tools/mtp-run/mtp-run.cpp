@@ -12,6 +12,7 @@
 #include "tools/mtp-run/Perplexity.h"
 #include "tools/mtp-run/RunFunction.h"
 #include "tools/start/StartFlags.h"
+#include "tools/support/DrafterCheck.h"
 #include "tools/support/Flags.h"
 #include "tools/support/ModelWarnings.h"
 #include "tools/support/Output.h"
@@ -341,7 +342,7 @@ static Status printDrafterCheck(std::unique_ptr<Session> session,
   // Its pages are not needed any more.
   session.reset();
   MTP_ASSIGN_OR_RETURN(DrafterCheckResult result,
-                       checkDrafter(model, options.session));
+                       checkDrafter(model, options.session, kCheckTokens));
   if (result.isWorse)
     return failedPrecondition(result.text);
   return writeStandardOutput(result.text + "\n", "the result");

@@ -279,7 +279,7 @@ static Status run(ServeFlags &o) {
                        loadTokenizer(*model));
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const ChatTemplate> chat,
                        loadChat(o, *model, tokenizer.get()));
-  MTP_RETURN_IF_ERROR(warnAboutDrafter("mtp-serve", model, o.session));
+  warnAboutDrafter("mtp-serve", model, o.session);
   o.session.recordsProfile = !o.record.empty();
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, o.session));

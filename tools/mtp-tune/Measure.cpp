@@ -19,6 +19,8 @@ using namespace mtp::tune;
 static constexpr uint32_t kRoundsOfTurn = 6, kTurns = 4;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
+/// Tokens after each prompt.
+static constexpr uint32_t kTextTokens = 96;
 /// Tokens of a short and a long text. The cost between them and beyond is a
 /// line.
 static constexpr uint32_t kShortContext = 128, kLongContext = 2048;
@@ -270,9 +272,12 @@ static Status settle(const Model &model, Options &o) {
     return invalidArgument(
         strCat("--minutes: expected a number above 0 and at most 1440, got ",
                o.minutes));
-  if (o.tokens == 0 || o.tokens >= e->maxContext)
-    return invalidArgument(strCat("--max-tokens: expected 1 to ",
-                                  e->maxContext - 1, ", got ", o.tokens));
+  if (o.tokens >= e->maxContext)
+    return invalidArgument(
+        strCat("--max-tokens: expected at most ", e->maxContext - 1,
+               " (below the envelope's context), got ", o.tokens));
+  if (o.tokens == 0)
+    o.tokens = std::max(std::min(kTextTokens, e->maxContext / 2), 1u);
   for (uint32_t batch : o.batches)
     if (batch == 0 || batch > e->maxBatch)
       return invalidArgument(strCat("--batch: expected 1 to ", e->maxBatch,

@@ -20,8 +20,8 @@ struct Options {
   std::string prompts;
   /// Limit on the time of the measurement.
   double minutes = 3;
-  /// Tokens after each prompt.
-  uint32_t tokens = 96;
+  /// Tokens after each prompt; 0: 96, or what half of the context has room for.
+  uint32_t tokens = 0;
   /// Numbers of slots and tokens in each slot; empty: chosen by the envelope.
   std::vector<uint32_t> batches, contexts;
   bool json = false;

@@ -107,6 +107,9 @@ std::vector<Decision> tune::decide(const profile::Profile &profile,
     for (const auto &[k, cost] : costs)
       if (auto length = acceptanceLength(outcomes, k))
         decision.alternatives.push_back(alternativeOf(cost, *length));
+    // Steps while other prompts were read are no choice.
+    if (decision.alternatives.size() < 2)
+      continue;
     compare(decision, outcomes, costs);
     decisions.push_back(std::move(decision));
   }

@@ -42,7 +42,7 @@ std::optional<double> acceptanceLength(const profile::Outcomes &outcomes,
                                        uint32_t k);
 
 /// Returns the decisions that a machine's costs allow, by slots and context.
-/// Shapes without a plain step are left out.
+/// Shapes without a plain step, or with nothing else, are left out.
 std::vector<Decision> decide(const profile::Profile &profile,
                              const profile::MachineCosts &machine);
 

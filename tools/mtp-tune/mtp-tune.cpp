@@ -40,7 +40,8 @@ static void addFlags(CLI::App &app, Options &o) {
   addNumber(app, "--minutes", o.minutes,
             "Limit on the time of the measurement (default: 3)");
   addNumber(app, "--max-tokens,-n", o.tokens,
-            "Tokens to generate after each prompt (default: 96)");
+            "Tokens to generate after each prompt (0: 96, or half of the "
+            "context)");
   addNumbers(app, "--batch,-b", o.batches,
              "Numbers of slots to measure (default: some up to the maximum)");
   addNumbers(app, "--context", o.contexts,

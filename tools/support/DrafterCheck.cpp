@@ -80,6 +80,20 @@ Result<std::vector<std::vector<int32_t>>> mtp::ownPrompts(const Model &model) {
   return prompts;
 }
 
+/// Returns the KV pages for slots that hold a prompt with its text, and the
+/// dummy page.
+static uint32_t pagesFor(const EnvelopeInfo &envelope, uint32_t slots,
+                         const std::vector<std::vector<int32_t>> &prompts,
+                         uint32_t tokens) {
+  uint64_t longest = 0;
+  for (const std::vector<int32_t> &prompt : prompts)
+    longest = std::max<uint64_t>(longest, prompt.size());
+  uint64_t positions =
+      std::min<uint64_t>(longest + tokens + envelope.maxNodes + envelope.maxK,
+                         envelope.maxContext);
+  return uint32_t(slots * (positions / envelope.pageTokens + 1) + 1);
+}
+
 Result<profile::Outcomes> mtp::measureOutcomes(
     const std::shared_ptr<const Model> &model, SessionOptions options,
     const std::vector<std::vector<int32_t>> &prompts, uint32_t tokens) {
@@ -89,7 +103,9 @@ Result<profile::Outcomes> mtp::measureOutcomes(
   options.recordsProfile = true;
   options.maxSlots =
       std::min<uint32_t>(envelope.maxBatch, uint32_t(prompts.size()));
-  options.kvPages = 0;
+  options.kvPages = pagesFor(envelope, options.maxSlots, prompts, tokens);
+  // The session is short: memory that it does not use is not taken.
+  options.populateMemory = false;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, options));
   for (const std::vector<int32_t> &prompt : prompts) {

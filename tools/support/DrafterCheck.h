@@ -28,8 +28,9 @@ Result<profile::Outcomes> measureOutcomes(
     const std::shared_ptr<const Model> &model, SessionOptions options,
     const std::vector<std::vector<int32_t>> &prompts, uint32_t tokens);
 
-/// The tokens after each prompt in a check of the drafter.
-inline constexpr uint32_t kCheckTokens = 64;
+/// The tokens after each prompt of a profile's check, and at the start of a
+/// server, which must not wait long.
+inline constexpr uint32_t kCheckTokens = 64, kStartTokens = 16;
 
 /// Compares outcomes with expected ones. Returns a line of text if acceptance
 /// is lower than noise explains, else nothing. Counts of a few drafts explain

@@ -29,7 +29,7 @@ static std::string describe(const profile::Outcomes &of) {
 
 Result<DrafterCheckResult>
 mtp::checkDrafter(const std::shared_ptr<const Model> &model,
-                  const SessionOptions &options) {
+                  const SessionOptions &options, uint32_t tokens) {
   const profile::Profile *profile = SessionProfile::loaded(*model);
   if (!model->envelope() || model->envelope()->maxK == 0)
     return failedPrecondition("expected a model with a drafter, got none");
@@ -40,7 +40,7 @@ mtp::checkDrafter(const std::shared_ptr<const Model> &model,
   MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
                        ownPrompts(*model));
   MTP_ASSIGN_OR_RETURN(profile::Outcomes got,
-                       measureOutcomes(model, options, prompts, kCheckTokens));
+                       measureOutcomes(model, options, prompts, tokens));
   std::string warning = compareOutcomes(profile->check, got);
   if (!warning.empty())
     return DrafterCheckResult{true, warning};
@@ -49,15 +49,18 @@ mtp::checkDrafter(const std::shared_ptr<const Model> &model,
                  ", expected " + describe(profile->check)};
 }
 
-Status mtp::warnAboutDrafter(const std::string &tool,
-                             const std::shared_ptr<const Model> &model,
-                             const SessionOptions &options) {
+void mtp::warnAboutDrafter(const std::string &tool,
+                           const std::shared_ptr<const Model> &model,
+                           const SessionOptions &options) {
   const profile::Profile *profile = SessionProfile::loaded(*model);
   if (!profile || profile->check.tried.empty() || model->envelope()->maxK == 0)
-    return okStatus();
-  MTP_ASSIGN_OR_RETURN(DrafterCheckResult result, checkDrafter(model, options));
-  if (result.isWorse)
+    return;
+  Result<DrafterCheckResult> result =
+      checkDrafter(model, options, kStartTokens);
+  if (!result)
+    std::fprintf(stderr, "%s: warning: the drafter is not checked: %s\n",
+                 tool.c_str(), std::string(result.status().message()).c_str());
+  else if (result->isWorse)
     std::fprintf(stderr, "%s: warning: %s\n", tool.c_str(),
-                 result.text.c_str());
-  return okStatus();
+                 result->text.c_str());
 }

@@ -19,17 +19,18 @@ struct DrafterCheckResult {
   std::string text;
 };
 
-/// Compares the drafter with the model's profile. Fails if the model has no
-/// drafter or no profile with a check.
+/// Compares the drafter with the model's profile, over `tokens` tokens after
+/// each prompt. Fails if the model has no drafter or no profile with a check.
 Result<DrafterCheckResult>
 checkDrafter(const std::shared_ptr<const Model> &model,
-             const SessionOptions &options);
+             const SessionOptions &options, uint32_t tokens);
 
-/// Does so at the start of a server, and warns on standard error. Does nothing
-/// without a drafter or a profile with a check.
-Status warnAboutDrafter(const std::string &tool,
-                        const std::shared_ptr<const Model> &model,
-                        const SessionOptions &options);
+/// Compares the drafter at the start of a server, and warns on standard error
+/// if it is worse or cannot be checked. Does nothing without a drafter or a
+/// profile with a check.
+void warnAboutDrafter(const std::string &tool,
+                      const std::shared_ptr<const Model> &model,
+                      const SessionOptions &options);
 
 } // namespace mtp
 

@@ -1,0 +1,117 @@
+//===- tune_test.cpp - What a profile decides -----------------------------===//
+
+#include "tools/mtp-tune/Measure.h"
+#include "tools/mtp-tune/Report.h"
+#include "tools/support/DrafterCheck.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::tune;
+
+namespace {
+
+profile::Cost costOf(uint32_t batch, uint32_t k, double median) {
+  profile::Cost cost;
+  cost.batch = batch;
+  cost.k = k;
+  cost.rows = batch * (k + 1);
+  cost.positions = uint64_t(batch) * 200;
+  cost.lower = median * 0.98;
+  cost.median = median;
+  cost.upper = median * 1.02;
+  cost.count = 24;
+  return cost;
+}
+
+/// Drafts pay with one slot, and not with eight.
+profile::Profile someProfile() {
+  profile::Profile profile;
+  profile.outcomes.resize(1);
+  profile.outcomes[0].tried = {1000, 600, 10};
+  profile.outcomes[0].accepted = {600, 300, 5};
+  profile.machines.resize(1);
+  profile.machines[0].name = "a processor";
+  profile.machines[0].costs = {costOf(1, 0, 0.010), costOf(1, 1, 0.011),
+                               costOf(1, 2, 0.016), costOf(8, 0, 0.020),
+                               costOf(8, 1, 0.035), costOf(8, 2, 0.050)};
+  return profile;
+}
+
+profile::Outcomes outcomesOf(std::vector<uint64_t> tried,
+                             std::vector<uint64_t> accepted) {
+  profile::Outcomes outcomes;
+  outcomes.tried = std::move(tried);
+  outcomes.accepted = std::move(accepted);
+  return outcomes;
+}
+
+} // namespace
+
+TEST(Tune, DecidesByTokensPerSecond) {
+  profile::Profile profile = someProfile();
+  std::vector<Decision> decisions = decide(profile, profile.machines[0]);
+  ASSERT_EQ(decisions.size(), 2u);
+  const Decision &one = decisions[0], &eight = decisions[1];
+  EXPECT_EQ(one.batch, 1u);
+  EXPECT_EQ(one.context, 7u);
+  EXPECT_EQ(one.alternatives[one.best].k, 1u);
+  EXPECT_NEAR(one.alternatives[1].length, 1.6, 1e-12);
+  EXPECT_NEAR(one.alternatives[1].gain, 1.6 / 1.1, 1e-12);
+  // The default is the largest k.
+  EXPECT_NEAR(one.gain, (1.6 / 0.011) / (1.9 / 0.016), 1e-9);
+  EXPECT_GT(one.doubt, 0);
+  EXPECT_LT(one.doubt, 0.1);
+  EXPECT_EQ(eight.alternatives[eight.best].k, 0u);
+  std::string text = reportText(profile);
+  EXPECT_NE(text.find("slots 8, context 128..: k = 0"), std::string::npos)
+      << text;
+}
+
+TEST(Tune, LeavesOutPositionsWithFewOutcomes) {
+  profile::Profile profile = someProfile();
+  EXPECT_FALSE(acceptanceLength(profile.outcomes[0], 3).has_value());
+  profile.machines[0].costs.push_back(costOf(1, 3, 0.001));
+  std::vector<Decision> decisions = decide(profile, profile.machines[0]);
+  EXPECT_EQ(decisions[0].alternatives.size(), 3u);
+  // A shape without a plain step has nothing to compare with.
+  profile.machines[0].costs.erase(profile.machines[0].costs.begin());
+  EXPECT_EQ(decide(profile, profile.machines[0]).size(), 1u);
+}
+
+TEST(Tune, MeasuresSlotsUpToTheLargest) {
+  EXPECT_EQ(batchesUpTo(1), (std::vector<uint32_t>{1}));
+  EXPECT_EQ(batchesUpTo(4), (std::vector<uint32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(batchesUpTo(20),
+            (std::vector<uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 20}));
+  EXPECT_EQ(contextsUpTo(1024), (std::vector<uint32_t>{128, 640}));
+  EXPECT_EQ(contextsUpTo(1 << 20), (std::vector<uint32_t>{128, 2048}));
+}
+
+TEST(Tune, NoticesADisturbedMachine) {
+  profile::Profile profile = someProfile();
+  EXPECT_FALSE(isDisturbed(profile.machines[0]));
+  profile.machines[0].costs[0].upper *= 2;
+  EXPECT_FALSE(isDisturbed(profile.machines[0]));
+  profile.machines[0].costs[3].upper *= 2;
+  EXPECT_TRUE(isDisturbed(profile.machines[0]));
+}
+
+TEST(Tune, ComparesADrafterWithNoise) {
+  profile::Outcomes expected = outcomesOf({400, 240}, {240, 120});
+  EXPECT_EQ(compareOutcomes(expected, expected), "");
+  // A little less is noise; better drafts are no reason to warn.
+  EXPECT_EQ(compareOutcomes(expected, outcomesOf({200, 112}, {112, 54})), "");
+  EXPECT_EQ(compareOutcomes(expected, outcomesOf({200, 190}, {190, 180})), "");
+  // A drafter without its weights.
+  std::string text = compareOutcomes(expected, outcomesOf({400, 8}, {8, 1}));
+  EXPECT_EQ(text.find("expected 0.90 accepted drafts per round as in the "
+                      "profile, got 0.02 in 400 rounds"),
+            0u)
+      << text;
+  // One that finds two thirds of the drafts.
+  EXPECT_NE(compareOutcomes(expected, outcomesOf({400, 170}, {170, 70})), "");
+  // A few rounds show nothing.
+  EXPECT_EQ(compareOutcomes(expected, outcomesOf({19, 0}, {0, 0})), "");
+}
