@@ -61,6 +61,18 @@ JINJA = {room: [f"runtime/jinja/{used}" for used in uses] +
              "builtins": ["builtins", "value"],
              "parse": ["parse", "builtins", "value"],
              "run": ["run", "parse", "builtins", "value"]}.items()}
+# The rooms of the grammar library. Each may use the rooms above it.
+GRAMMAR = {room: [f"runtime/grammar/{used}" for used in uses] +
+           ["runtime/core", "runtime/json", "runtime/utf8"]
+           for room, uses in {
+               "core": ["core"],
+               "automaton": ["automaton", "core"],
+               "gbnf": ["gbnf", "automaton", "core"],
+               "regex": ["regex", "automaton", "core"],
+               "schema": ["schema", "regex", "automaton", "core"],
+               "machine": ["machine", "automaton", "core"],
+               "mask": ["mask", "machine", "automaton", "core"],
+               "matcher": ["matcher", "mask", "machine", "automaton", "core"]}.items()}
 MAY_INCLUDE = {
     "runtime/include": ["mtp"],
     "runtime/schema": ["runtime/schema"],
@@ -77,6 +89,8 @@ MAY_INCLUDE = {
                           "runtime/schema", "mtp"],
     **{f"runtime/jinja/{room}": uses for room, uses in JINJA.items()},
     "runtime/jinja/run": JINJA["run"] + ["mtp/render_options.h"],
+    "runtime/grammar": ["runtime/grammar", "runtime/core", "runtime/utf8"],
+    **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",
