@@ -3,7 +3,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/device/SamplingRow.h"
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/exec/RowLogprobs.h"
+#include "runtime/exec/results/RowLogprobs.h"
 #include "support/FakeLanguage.h"
 #include "support/FakeModel.h"
 #include "support/ForwardingExecutable.h"
