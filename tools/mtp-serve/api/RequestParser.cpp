@@ -66,7 +66,7 @@ readFields(const object &body,
 }
 
 static MaybeError checkWhole(const ModelFacts &facts,
-                             const GenerationRequest &request) {
+                             GenerationRequest &request) {
   bool isKnown = request.model.empty() ||
                  std::ranges::count(facts.names, request.model) > 0;
   if (facts.isStrict && !isKnown) {
@@ -84,7 +84,7 @@ static MaybeError checkWhole(const ModelFacts &facts,
   if ((request.includesUsage || request.hasUsageInAll) && !request.streams)
     return wrongField("stream_options",
                       "expected 'stream_options' with 'stream' alone");
-  return std::nullopt;
+  return settleScores(facts, request);
 }
 
 MaybeError serve::parseCompletion(std::string_view body,
@@ -95,7 +95,8 @@ MaybeError serve::parseCompletion(std::string_view body,
     return error;
   Reading reading{request, facts};
   if (MaybeError error = readFields(
-          json.object(), {promptFields(), samplingFields()}, reading))
+          json.object(),
+          {promptFields(), completionScoreFields(), samplingFields()}, reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
@@ -138,9 +139,13 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error =
-          readFields(json.object(),
-                     {own, conversationFields(), samplingFields()}, reading))
+  // The other APIs have no log-probabilities.
+  std::span<const Field> scores;
+  if (request.form == AnswerForm::OpenAi)
+    scores = chatScoreFields();
+  if (MaybeError error = readFields(
+          json.object(), {own, conversationFields(), scores, samplingFields()},
+          reading))
     return error;
   if (!request.isChat)
     return wrongField(field, strCat("expected '", field, "', got none"));

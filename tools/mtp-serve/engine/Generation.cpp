@@ -59,7 +59,12 @@ void Generation::take(const EngineEvent &event) {
   if (event.isProgress && request.streams)
     answers.noteProgress(index, event.time, event.statistics);
   bool wasComplete = choice.isComplete();
-  if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
+  // A prompt of one token has no log-probabilities.
+  if (!event.promptLogprobs.empty() || !event.tokens.empty() ||
+      event.finish != FinishReason::None)
+    answers.takePrompt(index, event.promptLogprobs);
+  if (Status status = choice.take(event.tokens, event.drafted, event.logprobs);
+      !status.isOk())
     fail(ownErrorOf(status));
   if (request.timesEach && !wasComplete && !event.tokens.empty())
     choice.setStatistics(event.statistics);
