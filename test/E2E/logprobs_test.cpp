@@ -179,7 +179,7 @@ TEST_P(Logprobs, AreEqualAtAnyKBatchAndSchedule) {
 // Sequences lose their slots before, during and after the scoring of their
 // prompts.
 TEST_P(Logprobs, SurvivePreemption) {
-  std::vector<Request> all = requests(/*output=*/isSimulated() ? 24 : 40);
+  std::vector<Request> all = requests(/*output=*/isSimulated() ? 16 : 40);
   ScoredRun expected = run(model, single(/*k=*/0, /*slots=*/1), all);
   uint64_t preemptions = 0;
   for (uint32_t k : {0u, envelope.maxK})

@@ -287,9 +287,9 @@ TEST(Request, TakesTextWithATokenizerAlone) {
 
 TEST(Request, RefusesWhatItCannotDoUnlessItChangesNothing) {
   for (const char *field :
-       {R"("logit_bias": {"1": 5})", R"("logprobs": 3)", R"("logprobs": true)",
-        R"("logprobs": true)", R"("frequency_penalty": 0.5)",
-        R"("presence_penalty": -1)", R"("repetition_penalty": 1.1)",
+       {R"("logit_bias": {"1": 5})", R"("logprobs": 21)", R"("logprobs": true)",
+        R"("frequency_penalty": 0.5)", R"("presence_penalty": -1)",
+        R"("repetition_penalty": 1.1)",
         R"("response_format": {"type": "json_object"})", R"("best_of": 2)",
         R"("suffix": "x")", R"("use_beam_search": true)"}) {
     ApiError error = refused(with(field));

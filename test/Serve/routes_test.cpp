@@ -95,7 +95,7 @@ TEST(Routes, NamesIgnoredFields) {
   EXPECT_EQ(listOf(answer.reply.ignored), "a, b??c");
   while (!answer.generation->hasEnded())
     rig.pump();
-  answer = rig.ask("POST", "/v1/completions", R"({"prompt": [1], "logprobs": 1,
+  answer = rig.ask("POST", "/v1/completions", R"({"prompt": [1], "logprobs": -1,
                                                   "a": 1})");
   EXPECT_EQ(answer.reply.status, 400u);
   rig.facts.isStrict = true;

@@ -4,6 +4,8 @@
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-run/TensorLiteral.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 using namespace mtp;
@@ -81,21 +83,31 @@ static void writeRounds(JsonWriter &json,
   json.endArray();
 }
 
+/// Writes a token and the shortest text that is read as its logarithm. An
+/// infinity becomes null.
+static void writeLogprob(JsonWriter &json, const TokenLogprob &one) {
+  json.field("token", one.token);
+  json.key("logprob");
+  if (!std::isfinite(one.logprob))
+    return json.null();
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof(text), one.logprob);
+  json.raw({text, size_t(end.ptr - text)});
+}
+
 static void writeLogprobs(JsonWriter &json, std::string_view name,
                           const std::vector<TokenLogprobs> &tokens) {
   json.key(name);
   json.beginArray();
   for (const TokenLogprobs &token : tokens) {
     json.beginObject();
-    json.field("token", token.own.token);
-    json.field("logprob", double(token.own.logprob));
+    writeLogprob(json, token.own);
     json.field("rank", token.rank);
     json.key("likeliest");
     json.beginArray();
     for (const TokenLogprob &likely : token.likeliest) {
       json.beginObject();
-      json.field("token", likely.token);
-      json.field("logprob", double(likely.logprob));
+      writeLogprob(json, likely);
       json.endObject();
     }
     json.endArray();

@@ -215,6 +215,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
     facts.names.push_back(model.name().empty() ? o.defaultName
                                                : std::string(model.name()));
   facts.fingerprint = strCat("mtpc-", MTP_VERSION);
+  facts.scoresPrompts = model.scoresPrompts();
   facts.vocab = model.envelope()->vocab;
   facts.maxContext = model.envelope()->maxContext;
   facts.maxK = session.options().k;

@@ -519,8 +519,8 @@ void mtp_request_init(mtp_request *request);
    request. MTP_OUT_OF_RANGE if prompt and max_tokens exceed the context.
    MTP_RESOURCE_EXHAUSTED if they can never fit into the KV pages, or if the
    logits to keep for max_tokens tokens do not fit into memory.
-   MTP_FAILED_PRECONDITION if the artifact has only functions. Also the error of
-   a step that failed. */
+   MTP_FAILED_PRECONDITION if the artifact has only functions, or cannot score
+   the prompt. Also the error of a step that failed. */
 mtp_status mtp_session_add(mtp_session *session, const mtp_request *request,
                            uint64_t *id);
 

@@ -411,8 +411,9 @@ public:
   /// session's. OutOfRange if it can never fit into the envelope.
   /// ResourceExhausted if it can never fit into the KV pages, or if the logits
   /// to keep do not fit into memory with all that the process has reserved.
-  /// FailedPrecondition without an envelope, and the error of a step() that
-  /// failed. Nothing changes then.
+  /// FailedPrecondition without an envelope, or for log-probabilities of a
+  /// prompt that the model cannot score, and the error of a step() that failed.
+  /// Nothing changes then.
   Result<SequenceId> add(Request request);
 
   /// Admits and prefills waiting sequences, then runs one decode round for all

@@ -55,10 +55,26 @@ Status AnswerSet::restart() {
       }
       Answer &answer =
           answers.emplace_back(Answer{Choice(std::move(options)), {}, {}});
-      if (r.echo)
+      if (r.echo && !echoesScores())
         answer.choice.prepend(prompt.text);
     }
   return replay();
+}
+
+void AnswerSet::takePrompt(size_t index,
+                           const std::vector<TokenLogprobs> &scores) {
+  Answer &answer = answers[index];
+  if (std::exchange(answer.hasPrompt, true))
+    return;
+  if (request.scores.prompt)
+    answer.promptScores = scores;
+  if (!echoesScores())
+    return;
+  const PreparedPrompt &prompt = sources[index / request.n];
+  answer.choice.prepend(prompt.text);
+  answer.choice.pending().scores.prepend(
+      scoresOfPrompt(prompt.ids, prompt.text, scores, facts.tokenizer),
+      countCharacters(prompt.text));
 }
 
 size_t AnswerSet::pendingBytes() const {
@@ -156,6 +172,11 @@ ChoicePart AnswerSet::partOf(size_t index, size_t mostText) {
   }
   if (request.returnsRounds)
     part.rounds = answer.choice.pending().takeRounds();
+  part.tokenizer = facts.tokenizer;
+  if (request.scores.output)
+    part.scores = answer.choice.pending().scores.take();
+  if (request.scores.prompt)
+    part.promptScores = answer.promptScores;
   part.isFirst = !answer.hasBegun;
   answer.hasBegun = true;
   return part;

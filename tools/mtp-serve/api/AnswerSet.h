@@ -53,6 +53,9 @@ public:
     /// Whether the engine has accepted its sequence.
     bool isAccepted = false;
     ResumeLog log;
+    /// Log-probabilities of the prompt, and whether they came.
+    std::vector<TokenLogprobs> promptScores;
+    bool hasPrompt = false;
   };
 
   /// The answers contain `id` and `created` (seconds since 1970).
@@ -71,6 +74,10 @@ public:
   size_t size() const { return answers.size(); }
   Answer &at(size_t index) { return answers[index]; }
   const Answer &at(size_t index) const { return answers[index]; }
+
+  /// Takes the log-probabilities of an answer's prompt, which are known when
+  /// its first tokens come. Further calls have no effect.
+  void takePrompt(size_t index, const std::vector<TokenLogprobs> &scores);
 
   /// Returns the whole answer.
   std::string whole();
@@ -106,6 +113,8 @@ public:
   size_t outputTokens() const;
 
 private:
+  /// Returns whether answers begin with the scores of their prompts.
+  bool echoesScores() const { return request.echo && request.scores.output; }
   bool hasNews(const Answer &answer) const;
   AnswerHead head() const;
   /// Returns the new part of an answer, with at most `mostText` bytes of text.

@@ -5,6 +5,7 @@
 
 #include "mtp/session.h"
 #include "runtime/json/JsonWriter.h"
+#include "tools/mtp-serve/api/sampling/TokenScores.h"
 
 #include <optional>
 #include <string>
@@ -66,6 +67,12 @@ struct ChoicePart {
   std::optional<std::vector<int32_t>> promptIds;
   /// Set if the request asks for it.
   std::optional<AnswerRounds> rounds;
+  /// Set if the request asks for log-probabilities of the output, or of the
+  /// prompt.
+  std::optional<std::vector<TokenScore>> scores;
+  std::optional<std::vector<TokenLogprobs>> promptScores;
+  /// The tokenizer of the scores; may be null.
+  const Tokenizer *tokenizer = nullptr;
   /// Set in the last part, or in each part if the request asks for it.
   std::optional<Timings> timings;
   /// Set in a part without text, before the first token.

@@ -64,7 +64,9 @@ void Choice::addHeld() {
 Status Choice::takeSpecial(int32_t token, bool isSearched) {
   MTP_ASSIGN_OR_RETURN(std::string_view mark, tokenizer->tokenToPiece(token));
   // The bytes before it belong to earlier tokens.
-  add(decoder->finish(), count - 1 > minTokens);
+  std::string rest = decoder->finish();
+  news.scores.noteText(rest);
+  add(rest, count - 1 > minTokens);
   if (isComplete())
     return okStatus();
   addHeld();
@@ -75,26 +77,44 @@ Status Choice::takeSpecial(int32_t token, bool isSearched) {
   return okStatus();
 }
 
-Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted) {
+Result<std::string> Choice::decode(int32_t token) {
+  MTP_ASSIGN_OR_RETURN(std::string text, decoder->append(token));
+  news.scores.noteText(text);
+  return text;
+}
+
+void Choice::releaseScores() {
+  news.scores.release(stops.unshownBytes() + thoughtStops.unshownBytes());
+  if (hasStopped())
+    news.scores.drop();
+}
+
+Status Choice::takeToken(int32_t token) {
+  bool isSearched = count > minTokens;
+  if (splitter && tokenizer->isSpecial(token)) {
+    MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
+  } else {
+    MTP_ASSIGN_OR_RETURN(std::string piece, decode(token));
+    add(piece, isSearched);
+  }
+  thoughts += thinks;
+  return okStatus();
+}
+
+Status Choice::take(std::span<const int32_t> tokens, uint32_t drafted,
+                    std::span<const TokenLogprobs> logprobs) {
   if (flags.isSilent)
     return okStatus();
   size_t before = count;
-  for (int32_t token : tokens) {
-    if (isComplete())
-      break;
+  for (size_t i = 0; i < tokens.size() && !isComplete(); ++i) {
     if (flags.keepsIds)
-      news.ids.push_back(token);
+      news.ids.push_back(tokens[i]);
     ++count;
-    if (!decoder)
-      continue;
-    bool isSearched = count > minTokens;
-    if (splitter && tokenizer->isSpecial(token)) {
-      MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
-    } else {
-      MTP_ASSIGN_OR_RETURN(std::string piece, decoder->append(token));
-      add(piece, isSearched);
-    }
-    thoughts += thinks;
+    if (i < logprobs.size())
+      news.scores.add(logprobs[i]);
+    if (decoder)
+      MTP_RETURN_IF_ERROR(takeToken(tokens[i]));
+    releaseScores();
   }
   if (flags.keepsRounds && count > before) {
     news.rounds.tokens.push_back(int32_t(count - before));
@@ -132,13 +152,16 @@ void Choice::end(FinishReason reason, Statistics statistics,
   // An incomplete character, or text that could have been a mark, may complete
   // a stop string.
   bool isSearched = count > minTokens;
-  add(decoder->finish(), isSearched);
+  std::string rest = decoder->finish();
+  news.scores.noteText(rest);
+  add(rest, isSearched);
   if (splitter)
     add(splitter->finish(), isSearched);
-  if (isComplete())
-    return;
-  addHeld();
-  finish = reason;
+  if (!isComplete()) {
+    addHeld();
+    finish = reason;
+  }
+  releaseScores();
 }
 
 /// Takes the first bytes of a text, at most `most`, in whole characters.

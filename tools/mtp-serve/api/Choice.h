@@ -41,6 +41,7 @@ struct PendingAnswer {
   std::vector<int32_t> ids;
   /// The numbers of tokens and drafts of each Choice::take().
   AnswerRounds rounds;
+  ScoreQueue scores;
 
   /// Takes the text or reasoning text since the last call: at most `most`
   /// bytes, in whole characters.
@@ -52,11 +53,13 @@ struct PendingAnswer {
   /// Returns the number of bytes that were not taken yet.
   size_t bytes() const {
     return text.size() + reasoning.size() +
-           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t);
+           (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t) +
+           scores.bytes();
   }
-  /// Returns whether there is new text or there are new ids.
+  /// Returns whether there is new text, or there are new ids or scores.
   bool hasNews() const {
-    return !text.empty() || !reasoning.empty() || !ids.empty();
+    return !text.empty() || !reasoning.empty() || !ids.empty() ||
+           scores.hasNews();
   }
 };
 
@@ -70,8 +73,10 @@ public:
   void prepend(const std::string &text) { news.text += text; }
 
   /// Adds tokens; tokens after a stop string are dropped. `drafted` is the
-  /// number of drafts made for them.
-  Status take(std::span<const int32_t> tokens, uint32_t drafted = 0);
+  /// number of drafts made for them. `logprobs` has an element for each token,
+  /// or none.
+  Status take(std::span<const int32_t> tokens, uint32_t drafted = 0,
+              std::span<const TokenLogprobs> logprobs = {});
 
   /// Sets the cost of the tokens so far. After a stop string was found, end()
   /// no longer changes it.
@@ -116,7 +121,12 @@ private:
   void addHeld();
   /// Adds the text of the token that ended the sequence.
   void addStopToken(int32_t token);
+  Status takeToken(int32_t token);
   Status takeSpecial(int32_t token, bool isSearched);
+  /// Decodes a token.
+  Result<std::string> decode(int32_t token);
+  /// Releases the scores of tokens whose text is certain.
+  void releaseScores();
 
   std::optional<StreamDecoder> decoder;
   /// Stop strings for the answer and for the reasoning. Both run after the

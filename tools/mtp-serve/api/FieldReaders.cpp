@@ -359,3 +359,122 @@ static constexpr Field kSamplingFields[] = {
 };
 
 std::span<const Field> serve::samplingFields() { return kSamplingFields; }
+
+//===----------------------------------------------------------------------===//
+// Log-probabilities
+//===----------------------------------------------------------------------===//
+
+/// Reads a number of likeliest tokens. False asks for none.
+static MaybeError readCount(std::string_view field, const JsonElement &element,
+                            std::optional<uint32_t> &count) {
+  bool flag = true;
+  int64_t value = 0;
+  if (!element.get(flag) && !flag)
+    return std::nullopt;
+  if (MaybeError error = readInteger(field, element, 0,
+                                     int64_t(LogprobsRequest::kMost), value))
+    return error;
+  count = uint32_t(value);
+  return std::nullopt;
+}
+
+static MaybeError completionCount(std::string_view field,
+                                  const JsonElement &element, Reading &to) {
+  return readCount(field, element, to.request.scores.output);
+}
+
+static MaybeError promptCount(std::string_view field,
+                              const JsonElement &element, Reading &to) {
+  return readCount(field, element, to.request.scores.prompt);
+}
+
+static MaybeError topCount(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  return readCount(field, element, to.request.scores.top);
+}
+
+static MaybeError chatFlag(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  return readFlag(field, element, to.request.scores.isOn);
+}
+
+/// Reads llama-server's count, of which 0 asks for none.
+static MaybeError nativeCount(std::string_view field,
+                              const JsonElement &element, Reading &to) {
+  std::optional<uint32_t> count;
+  if (MaybeError error = readCount(field, element, count))
+    return error;
+  std::optional<uint32_t> &output = to.request.scores.output;
+  if (count.value_or(0) > 0)
+    output = std::max(*count, output.value_or(0));
+  return std::nullopt;
+}
+
+static MaybeError showsShares(std::string_view field,
+                              const JsonElement &element, Reading &to) {
+  return readFlag(field, element, to.request.scores.showsShares);
+}
+
+static MaybeError namesIds(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  return readFlag(field, element, to.request.scores.namesIds);
+}
+
+static MaybeError logprobsMode(std::string_view field,
+                               const JsonElement &element, Reading &to) {
+  std::string_view name;
+  if (!element.get(name) && name == "raw_logprobs")
+    to.request.scores.mode = LogprobsMode::Raw;
+  else if (!element.get(name) && name == "processed_logprobs")
+    to.request.scores.mode = LogprobsMode::Processed;
+  else
+    return expected(field, "\"raw_logprobs\" or \"processed_logprobs\"",
+                    element);
+  return std::nullopt;
+}
+
+static constexpr Field kCompletionFields[] = {
+    {"logprobs", completionCount},
+    {"prompt_logprobs", promptCount},
+    {"logprobs_mode", logprobsMode},
+    {"n_probs", nativeCount},
+    {"post_sampling_probs", showsShares},
+    {"return_tokens_as_token_ids", namesIds},
+};
+
+static constexpr Field kChatFields[] = {
+    {"logprobs", chatFlag},           {"top_logprobs", topCount},
+    {"prompt_logprobs", promptCount}, {"logprobs_mode", logprobsMode},
+    {"n_probs", nativeCount},         {"return_tokens_as_token_ids", namesIds},
+};
+
+std::span<const Field> serve::completionScoreFields() {
+  return kCompletionFields;
+}
+std::span<const Field> serve::chatScoreFields() { return kChatFields; }
+
+MaybeError serve::settleScores(const ModelFacts &facts,
+                               GenerationRequest &request) {
+  AskedScores &scores = request.scores;
+  if (scores.isOn)
+    scores.output = std::max(scores.top.value_or(0), scores.output.value_or(0));
+  else if (scores.top.value_or(0) > 0)
+    return wrongField("top_logprobs",
+                      "expected 'top_logprobs' with 'logprobs': true alone");
+  if (scores.prompt && request.streams)
+    return wrongField("prompt_logprobs",
+                      "expected no 'prompt_logprobs' in a stream, as in vLLM");
+  bool scoresEcho = request.echo && scores.output;
+  if ((scores.prompt || scoresEcho) && !facts.scoresPrompts) {
+    const char *field = scores.prompt ? "prompt_logprobs" : "echo";
+    return wrongField(
+        field, strCat("expected no '", field, "'",
+                      scores.prompt ? "" : " with log-probabilities",
+                      ", as the artifact cannot score prompts: compile the "
+                      "model again, or give another one"));
+  }
+  // llama-server's shares are those of the tokens that may be drawn.
+  if (scores.showsShares)
+    scores.mode = LogprobsMode::Processed;
+  return std::nullopt;
+}

@@ -40,6 +40,14 @@ std::span<const Field> samplingFields();
 std::span<const Field> promptFields();
 std::span<const Field> conversationFields();
 
+/// Return the fields for log-probabilities of one path: completions, where
+/// `logprobs` is a number, and OpenAI's chats, where it is a flag.
+std::span<const Field> completionScoreFields();
+std::span<const Field> chatScoreFields();
+/// Settles which log-probabilities a whole body asks for, and checks that the
+/// model has them.
+MaybeError settleScores(const ModelFacts &facts, GenerationRequest &request);
+
 /// Adds a variable of the chat template to the conversation's JSON.
 void addVariable(GenerationRequest &request, std::string_view name,
                  const std::string &json);

@@ -6,6 +6,7 @@
 #include "mtp/session.h"
 #include "tools/mtp-serve/api/ApiError.h"
 #include "tools/mtp-serve/api/ModelFacts.h"
+#include "tools/mtp-serve/api/sampling/AskedScores.h"
 
 #include <optional>
 #include <string>
@@ -96,6 +97,7 @@ struct GenerationRequest {
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
   SamplingParams sampling;
+  AskedScores scores;
   /// False: each answer gets another seed.
   bool hasSeed = false;
   /// The limit on tokens, which may exceed the context unless the server is

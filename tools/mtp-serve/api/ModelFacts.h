@@ -28,6 +28,8 @@ struct ModelFacts {
   GenerationInfo generation;
   /// Null: prompts and answers are ids only.
   const Tokenizer *tokenizer = nullptr;
+  /// Whether the artifact can score prompts.
+  bool scoresPrompts = false;
   /// Null: conversations are refused.
   const ChatTemplate *chat = nullptr;
   /// How answers in conversations mark reasoning.

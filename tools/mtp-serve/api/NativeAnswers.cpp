@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Sse.h"
+#include "tools/mtp-serve/api/sampling/WriteScores.h"
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -74,7 +75,8 @@ void NativeWriter::writeSettings(JsonWriter &json,
   json.endArray();
   json.field("ignore_eos", request.ignoreEos);
   json.field("stream", request.streams);
-  json.field("n_probs", 0);
+  json.field("n_probs", request.scores.output.value_or(0));
+  json.field("post_sampling_probs", request.scores.showsShares);
   json.field("timings_per_token", request.timesEach);
   json.endObject();
 }
@@ -101,6 +103,12 @@ std::string NativeWriter::object(const AnswerHead &head, const ChoicePart &part,
   json.field("stop", isWhole);
   if (part.promptIds && request.returnsIds)
     json.field("prompt_token_ids", *part.promptIds);
+  if (part.scores && !part.scores->empty()) {
+    json.key("completion_probabilities");
+    ScoreWriter(json, request.scores, part.tokenizer,
+                request.sampling.temperature == 0)
+        .writeNative(*part.scores);
+  }
   if (isWhole)
     writeEnd(json, head, part);
   json.field("tokens_predicted", part.outputTokens);

@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Sse.h"
+#include "tools/mtp-serve/api/sampling/WriteScores.h"
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -64,6 +65,8 @@ private:
   void writeContent(JsonWriter &json, const ChoicePart &part,
                     bool isPart) const;
   void writePart(JsonWriter &json, const ChoicePart &part, bool isPart) const;
+  void writeScores(JsonWriter &json, const ChoicePart &part, bool isPart) const;
+  void writePromptScores(JsonWriter &json, const ChoicePart &part) const;
 
   const GenerationRequest &request;
 };
@@ -97,13 +100,36 @@ void OpenAiWriter::writeContent(JsonWriter &json, const ChoicePart &part,
   json.endObject();
 }
 
+/// Writes the log-probabilities of an answer, or of a part of one; null if
+/// there are none.
+void OpenAiWriter::writeScores(JsonWriter &json, const ChoicePart &part,
+                               bool isPart) const {
+  json.key("logprobs");
+  if (!part.scores || (isPart && part.scores->empty()))
+    return json.null();
+  ScoreWriter writer(json, request.scores, part.tokenizer,
+                     request.sampling.temperature == 0);
+  if (request.isChat)
+    writer.writeChat(*part.scores);
+  else
+    writer.writeCompletion(*part.scores);
+}
+
+void OpenAiWriter::writePromptScores(JsonWriter &json,
+                                     const ChoicePart &part) const {
+  if (!part.promptScores)
+    return;
+  json.key("prompt_logprobs");
+  ScoreWriter(json, request.scores, part.tokenizer, /*isGreedy=*/false)
+      .writePrompt(*part.promptScores);
+}
+
 void OpenAiWriter::writePart(JsonWriter &json, const ChoicePart &part,
                              bool isPart) const {
   json.beginObject();
   json.field("index", part.index);
   writeContent(json, part, isPart);
-  json.key("logprobs");
-  json.null();
+  writeScores(json, part, isPart);
   writeTextOrNull(json, "finish_reason", finishName(part.finish));
   // vLLM's member: null for the model's own end tokens.
   json.key("stop_reason");
@@ -113,6 +139,8 @@ void OpenAiWriter::writePart(JsonWriter &json, const ChoicePart &part,
     json.value(*part.stopToken);
   else
     json.null();
+  if (!request.isChat)
+    writePromptScores(json, part);
   if (part.promptIds)
     json.field("prompt_token_ids", *part.promptIds);
   if (part.ids)
@@ -138,6 +166,9 @@ std::string OpenAiWriter::whole(const AnswerHead &head,
     timings.add(part.timings.value_or(Timings()));
   }
   json.endArray();
+  // All answers of a chat have one prompt, as in vLLM.
+  if (request.isChat)
+    writePromptScores(json, parts.front());
   writeUsage(json, usage, request.isChat);
   writeTimings(json, timings);
   json.endObject();

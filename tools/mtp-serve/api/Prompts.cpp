@@ -342,6 +342,12 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.stopTokens = request.stopTokens;
   sequence.ignoreEos = request.ignoreEos;
   sequence.k = request.k;
+  const AskedScores &scores = request.scores;
+  sequence.logprobs = {scores.output, scores.prompt, scores.mode};
+  // An echoed prompt has the log-probabilities of the output.
+  if (request.echo && scores.output)
+    sequence.logprobs.prompt =
+        std::max(*scores.output, scores.prompt.value_or(0));
   return sequence;
 }
 

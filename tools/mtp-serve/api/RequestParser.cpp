@@ -81,7 +81,7 @@ static MaybeError checkResume(const GenerationRequest &request) {
 }
 
 static MaybeError checkWhole(const ModelFacts &facts,
-                             const GenerationRequest &request) {
+                             GenerationRequest &request) {
   bool isKnown = request.model.empty() ||
                  std::ranges::count(facts.names, request.model) > 0;
   if (facts.isStrict && !isKnown) {
@@ -99,7 +99,9 @@ static MaybeError checkWhole(const ModelFacts &facts,
   if ((request.includesUsage || request.hasUsageInAll) && !request.streams)
     return wrongField("stream_options",
                       "expected 'stream_options' with 'stream' alone");
-  return checkResume(request);
+  if (MaybeError error = checkResume(request))
+    return error;
+  return settleScores(facts, request);
 }
 
 MaybeError serve::parseCompletion(std::string_view body,
@@ -110,7 +112,8 @@ MaybeError serve::parseCompletion(std::string_view body,
     return error;
   Reading reading{request, facts};
   if (MaybeError error = readFields(
-          json.object(), {promptFields(), samplingFields()}, reading))
+          json.object(),
+          {promptFields(), completionScoreFields(), samplingFields()}, reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
@@ -153,9 +156,13 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error =
-          readFields(json.object(),
-                     {own, conversationFields(), samplingFields()}, reading))
+  // The other APIs have no log-probabilities.
+  std::span<const Field> scores;
+  if (request.form == AnswerForm::OpenAi)
+    scores = chatScoreFields();
+  if (MaybeError error = readFields(
+          json.object(), {own, conversationFields(), scores, samplingFields()},
+          reading))
     return error;
   if (!request.isChat)
     return wrongField(field, strCat("expected '", field, "', got none"));

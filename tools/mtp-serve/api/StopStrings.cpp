@@ -34,7 +34,7 @@ std::string StopStrings::append(std::string_view piece) {
   if (hasStopped)
     return "";
   size_t mayBegin = 0;
-  for (char byte : piece) {
+  for (const char &byte : piece) {
     held += byte;
     size_t longest = 0;
     mayBegin = 0;
@@ -47,7 +47,9 @@ std::string StopStrings::append(std::string_view piece) {
     if (longest > 0) {
       hasStopped = true;
       stop = held.substr(held.size() - longest);
-      held.resize(held.size() - (keepsStop ? 0 : longest));
+      size_t cut = keepsStop ? 0 : longest;
+      cutBytes = cut + (piece.size() - size_t(&byte - piece.data()) - 1);
+      held.resize(held.size() - cut);
       return std::exchange(held, "");
     }
   }

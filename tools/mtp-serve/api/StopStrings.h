@@ -31,6 +31,10 @@ public:
   /// Returns the text that was held back, if the text ends here.
   std::string finish();
 
+  /// Returns the bytes at the end of the text so far that append() has not
+  /// returned: those that are held back, or that a stop string has cut off.
+  size_t unshownBytes() const { return hasStopped ? cutBytes : held.size(); }
+
   bool stopped() const { return hasStopped; }
   /// Returns the stop string that was found; empty before that.
   const std::string &found() const { return stop; }
@@ -50,6 +54,8 @@ private:
 
   std::vector<Matcher> matchers;
   std::string held, stop;
+  /// Bytes that were cut off the last piece and those before.
+  size_t cutBytes = 0;
   bool keepsStop;
   bool hasStopped = false;
 };

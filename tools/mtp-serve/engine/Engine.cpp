@@ -90,7 +90,7 @@ void Engine::step() {
   if (!updates)
     return fail(updates.status());
   reportPrompts(begin);
-  for (const SequenceUpdate &update : *updates)
+  for (SequenceUpdate &update : *updates)
     take(update);
   // Fetch the counters of rounds that follow each other on a device.
   if (session->idle())
@@ -118,12 +118,14 @@ void Engine::reportPrompts(Clock::time_point begin) {
   }
 }
 
-void Engine::take(const SequenceUpdate &update) {
+void Engine::take(SequenceUpdate &update) {
   auto found = handles.find(update.id);
   if (found == handles.end())
     return;
   EngineEvent event;
   event.tokens = update.tokens;
+  event.logprobs = std::move(update.logprobs);
+  event.promptLogprobs = std::move(update.promptLogprobs);
   event.drafted = update.drafted;
   event.finish = update.finish;
   event.stopToken = update.stopToken;

@@ -30,6 +30,9 @@ struct EngineEvent {
   /// True if the session has accepted it. Comes once, before any token.
   bool accepted = false;
   std::vector<int32_t> tokens;
+  /// Log-probabilities of the tokens and of the prompt, if the request asks for
+  /// them. Those of the prompt come once, at the latest with the first token.
+  std::vector<TokenLogprobs> logprobs, promptLogprobs;
   /// The number of drafts in the rounds that produced the tokens.
   uint32_t drafted = 0;
   /// Failed without an earlier `accepted` means that it was refused; `error`
@@ -117,7 +120,8 @@ private:
   void apply(Hold &hold);
   /// Runs one step; its results go into `report`.
   void step();
-  void take(const SequenceUpdate &update);
+  /// Moves the log-probabilities out of the update.
+  void take(SequenceUpdate &update);
   /// Reports sequences that a step has admitted, which began at `begin`, and
   /// the progress of their prompts.
   void reportPrompts(Clock::time_point begin);

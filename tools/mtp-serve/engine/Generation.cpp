@@ -95,8 +95,13 @@ void Generation::take(const EngineEvent &event) {
   if (event.isProgress && request.streams)
     answers.noteProgress(index, event.time, event.statistics);
   bool wasComplete = choice.isComplete();
+  // A prompt of one token has no log-probabilities.
+  if (!event.promptLogprobs.empty() || !event.tokens.empty() ||
+      event.finish != FinishReason::None)
+    answers.takePrompt(index, event.promptLogprobs);
   size_t before = choice.tokenCount();
-  if (Status status = choice.take(event.tokens, event.drafted); !status.isOk())
+  if (Status status = choice.take(event.tokens, event.drafted, event.logprobs);
+      !status.isOk())
     fail(ownErrorOf(status));
   answers.noteTokens(
       index, std::span(event.tokens).first(choice.tokenCount() - before));

@@ -100,6 +100,50 @@ def check_stops(server):
     check(answer["choices"][0]["text"], whole, "a stop string after all tokens")
 
 
+def joined(events):
+    """Returns the log-probabilities of a streamed completion as one object."""
+    parts = [e["choices"][0]["logprobs"] for e in events if e["choices"]]
+    return {key: [v for part in parts if part for v in part[key]]
+            for key in ("tokens", "token_logprobs", "top_logprobs", "text_offset")}
+
+
+def check_scores(server):
+    """Checks log-probabilities, which depend on neither k nor the form."""
+    body = dict(BODY, logprobs=3)
+    choices = [server.complete(**body, k=k, return_token_ids=True)["choices"][0] for k in (0, 2)]
+    plain, scores = choices[0], choices[0]["logprobs"]
+    check(choices[1]["logprobs"], scores, "numbers at k = 2")
+    check(joined(server.stream(**body)), scores, "streamed numbers")
+    check([len(scores[key]) for key in sorted(scores)], [24] * 4, "one for each token")
+    check([len(top) >= 3 for top in scores["top_logprobs"]], [True] * 24, "likeliest tokens")
+    check([max(top.values()) for top in scores["top_logprobs"]], scores["token_logprobs"],
+          "greedy tokens")
+    # The answer as part of a prompt has the same numbers.
+    ids = plain["prompt_token_ids"] + plain["token_ids"]
+    echo = server.complete(prompt=ids, max_tokens=0, echo=True, logprobs=3)
+    again = echo["choices"][0]["logprobs"]
+    check(again["token_logprobs"][:1] + again["token_logprobs"][-24:],
+          [None] + scores["token_logprobs"], "numbers of an echoed prompt")
+    check(again["top_logprobs"][-24:], scores["top_logprobs"], "its likeliest tokens")
+    by_ids = server.complete(prompt=ids, max_tokens=1, prompt_logprobs=0)["choices"][0]
+    check([top[str(id)]["logprob"] for top, id in zip(by_ids["prompt_logprobs"][-24:], ids[-24:])],
+          scores["token_logprobs"], "prompt_logprobs")
+    native = server.complete("/completion", **BODY, n_predict=24, n_probs=3)
+    check([p["logprob"] for p in native["completion_probabilities"]], scores["token_logprobs"],
+          "numbers of llama-server's form")
+    sampled = dict(BODY, temperature=0.8, top_k=4, seed=3, logprobs=20,
+                   logprobs_mode="processed_logprobs")
+    tops = [server.complete(**sampled, k=k)["choices"][0]["logprobs"]["top_logprobs"]
+            for k in (0, 2)]
+    check(tops[1], tops[0], "numbers after the filters")
+    check({len(top) <= 4 for top in tops[0]}, {True}, "tokens that top-k keeps")
+    stop = plain["text"][9:12]
+    cut = server.complete(**body, stop=stop)["choices"][0]
+    count = len(cut["logprobs"]["tokens"])
+    check(cut["logprobs"]["tokens"], scores["tokens"][:count], "tokens before a stop string")
+    check(scores["text_offset"][count] >= len(cut["text"]), True, "their number")
+
+
 def check_schedule(server):
     """Checks fields that change no token."""
     expected = alone(ARTIFACT, **BODY)["text"]
@@ -114,7 +158,7 @@ def check_schedule(server):
 
 
 def check_refusals(server):
-    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 2), ("min_tokens", 25),
+    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 21), ("min_tokens", 25),
                          ("presence_penalty", 1), ("k", 3), ("mirostat", 2),
                          ("max_tokens", -2), ("temperature", "hot"), ("tools", [{}])]:
         status, error = server.refuse(**{**BODY, field: value})
@@ -210,11 +254,24 @@ def check_chat(server):
     for field, value in [("messages", []), ("messages", [3]), ("messages", None),
                          ("messages", [{"content": "x"}]), ("tools", [{"type": "function"}]),
                          ("messages", [{"role": "u", "content": [{"type": "image_url"}]}]),
-                         ("chat_template_kwargs", {"messages": 1}), ("logprobs", True),
+                         ("chat_template_kwargs", {"messages": 1}), ("top_logprobs", 1),
                          ("prompt", "x")]:
         status, error = server.refuse(CHAT, **dict(simple, **{field: value}))
         check((status, error["param"].split(".")[0].split("[")[0]), (400, field),
               f"{field} {value}")
+
+
+def check_chat_scores(server):
+    body = dict(TALK, messages=[{"role": "u", "content": "the one"}], logprobs=True)
+    answers = [server.complete(CHAT, **body, top_logprobs=2, k=k) for k in (0, 2)]
+    content = answers[0]["choices"][0]["logprobs"]["content"]
+    check(answers[1]["choices"][0]["logprobs"]["content"], content, "a chat's numbers")
+    check([t["top_logprobs"][0]["bytes"] == t["bytes"] for t in content], [True] * len(content),
+          "bytes of greedy tokens")
+    text = b"".join(bytes(t["bytes"]) for t in content).decode(errors="replace")
+    check(text, answers[0]["choices"][0]["message"]["content"], "the text of these bytes")
+    parts = [e["choices"][0]["logprobs"] for e in server.stream(CHAT, **body, top_logprobs=2)]
+    check([t for part in parts if part for t in part["content"]], content, "streamed numbers")
 
 
 def check_reasoning(server):
@@ -233,6 +290,7 @@ with open("chat.jinja", "w") as file:
     file.write(TEMPLATE)
 with Server(ARTIFACT, "--chat-template", "chat.jinja", "--reasoning-format", "none") as server:
     check_chat(server)
+    check_chat_scores(server)
 with open("think.jinja", "w") as file:
     file.write("{{ messages[0].content }}<think>")
 with Server(ARTIFACT, "--chat-template", "think.jinja") as server:
@@ -240,8 +298,8 @@ with Server(ARTIFACT, "--chat-template", "think.jinja") as server:
 
 with Server(ARTIFACT, "--served-model-name", "one", "--served-model-name", "two",
             "--cors-origin", "http://page") as server:
-    for part in (check_completions, check_streams, check_several, check_stops, check_schedule,
-                 check_refusals, check_strictness, check_rest):
+    for part in (check_completions, check_streams, check_several, check_stops, check_scores,
+                 check_schedule, check_refusals, check_strictness, check_rest):
         part(server)
     log = server.stop()
     check('"POST /v1/completions" 200 prompt=' in log and " mine-1 " in log, True, "the log")
