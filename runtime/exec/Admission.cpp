@@ -37,7 +37,11 @@ std::optional<Residency> Admission::take(Sequence &sequence, uint32_t slot,
                              reserved);
 }
 
-static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
+/// Returns the sampling words of a request. Rules change all logits of a row,
+/// so its head writes them.
+static SamplingRow samplingRow(const Request &request, LogitsMode logits,
+                               bool hasRules) {
+  const SamplingParams &s = request.sampling;
   SamplingRow row = {};
   row.seedLow = uint32_t(s.seed);
   row.seedHigh = uint32_t(s.seed >> 32);
@@ -45,7 +49,8 @@ static SamplingRow samplingRow(const SamplingParams &s, LogitsMode logits) {
   row.topK = int32_t(s.topK);
   row.topP = s.topP;
   row.minP = s.minP;
-  row.skipLogits = logits == LogitsMode::None && s.temperature == 0;
+  row.skipLogits =
+      logits == LogitsMode::None && s.temperature == 0 && !hasRules;
   return row;
 }
 
@@ -70,8 +75,11 @@ Status Admission::prepare(Sequence &sequence) {
                         sequence.kept.hasLeft);
   }
   MTP_RETURN_IF_ERROR(state.host.setSampling(
-      residency.slot,
-      samplingRow(sequence.request.sampling, state.options.logits)));
+      residency.slot, samplingRow(sequence.request, state.options.logits,
+                                  state.hasRules(sequence.request))));
+  MTP_RETURN_IF_ERROR(state.rules.write(
+      residency.slot, sequence.request, sequence.prefillContext(),
+      state.results.stopTokensOf(sequence.request)));
   return writeStops(sequence);
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/schema/ChatLimits.h"
+#include "runtime/schema/LogitRules.h"
 
 using namespace mtp;
 
@@ -151,6 +152,10 @@ std::vector<PortType> Model::requestInputs() const {
 }
 
 bool Model::showsDrafts() const { return impl->programs.canStop(); }
+
+bool Model::hasLogitRules() const {
+  return impl->artifact().findState(kLogitRules).has_value();
+}
 
 std::vector<RequestOutputType> Model::requestOutputs() const {
   return mtp::requestOutputs(impl->plan());

@@ -192,6 +192,9 @@ public:
   /// Whether rounds can stop so that the host sees their drafts before they are
   /// verified (Request::seesDrafts).
   bool showsDrafts() const;
+  /// Returns whether requests may have LogitRules: the model was imported with
+  /// them.
+  bool hasLogitRules() const;
 
   struct Impl;
 
