@@ -63,6 +63,7 @@ struct GenerationRequest {
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
   SamplingParams sampling;
+  LogitRules rules;
   /// False: each answer gets another seed.
   bool hasSeed = false;
   /// The limit on tokens, which may exceed the context unless the server is

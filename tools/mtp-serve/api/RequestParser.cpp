@@ -94,8 +94,9 @@ MaybeError serve::parseCompletion(std::string_view body,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error = readFields(
-          json.object(), {promptFields(), samplingFields()}, reading))
+  if (MaybeError error =
+          readFields(json.object(),
+                     {promptFields(), samplingFields(), ruleFields()}, reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
@@ -138,9 +139,9 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error =
-          readFields(json.object(),
-                     {own, conversationFields(), samplingFields()}, reading))
+  if (MaybeError error = readFields(
+          json.object(),
+          {own, conversationFields(), samplingFields(), ruleFields()}, reading))
     return error;
   if (!request.isChat)
     return wrongField(field, strCat("expected '", field, "', got none"));
