@@ -119,11 +119,11 @@ TEST(LogitRules, AreChecked) {
     return added.isOk() ? "" : std::string(added.status().message());
   };
   EXPECT_EQ(refused({.repetitionPenalty = 0}),
-            "expected a repetition penalty above 0, got 0");
+            "expected a repetition penalty above 0, got 0.000000");
   EXPECT_EQ(refused({.presencePenalty = 2.5f}),
-            "expected a presence penalty of -2 to 2, got 2.5");
+            "expected a presence penalty of -2 to 2, got 2.500000");
   EXPECT_EQ(refused({.frequencyPenalty = -3}),
-            "expected a frequency penalty of -2 to 2, got -3");
+            "expected a frequency penalty of -2 to 2, got -3.000000");
   EXPECT_EQ(refused({.bias = {{112, 1}}}),
             "expected a bias of a token below 112, got token 112");
   EXPECT_EQ(refused({.bias = {{3, INFINITY}}}),
