@@ -69,19 +69,20 @@ TEST(RuleFields, TakePairsAsLlamaServerDoes) {
 }
 
 TEST(RuleFields, ErrorsNameThePath) {
-  for (auto [field, path] : {
-           std::pair{R"("logit_bias": {"64": 1})", "logit_bias.64"},
-           {R"("logit_bias": {"x": 1})", "logit_bias.x"},
-           {R"("logit_bias": {"1": "y"})", "logit_bias.1"},
-           {R"("logit_bias": {"1": true})", "logit_bias.1"},
-           {R"("logit_bias": [[1, 2], [3]])", "logit_bias[1]"},
-           {R"("logit_bias": [[-1, 2]])", "logit_bias[0]"},
-           {R"("logit_bias": 3)", "logit_bias"},
-           {R"("presence_penalty": 2.5)", "presence_penalty"},
-           {R"("frequency_penalty": "x")", "frequency_penalty"},
-           {R"("repetition_penalty": 0)", "repetition_penalty"},
-           {R"("allowed_token_ids": [64])", "allowed_token_ids"},
-       }) {
+  const std::pair<const char *, const char *> cases[] = {
+      {R"("logit_bias": {"64": 1})", "logit_bias.64"},
+      {R"("logit_bias": {"x": 1})", "logit_bias.x"},
+      {R"("logit_bias": {"1": "y"})", "logit_bias.1"},
+      {R"("logit_bias": {"1": true})", "logit_bias.1"},
+      {R"("logit_bias": [[1, 2], [3]])", "logit_bias[1]"},
+      {R"("logit_bias": [[-1, 2]])", "logit_bias[0]"},
+      {R"("logit_bias": 3)", "logit_bias"},
+      {R"("presence_penalty": 2.5)", "presence_penalty"},
+      {R"("frequency_penalty": "x")", "frequency_penalty"},
+      {R"("repetition_penalty": 0)", "repetition_penalty"},
+      {R"("allowed_token_ids": [64])", "allowed_token_ids"},
+  };
+  for (auto [field, path] : cases) {
     ApiError error = refused(field);
     EXPECT_TRUE(error.param.starts_with(path))
         << field << ": " << error.param << ", " << error.message;
