@@ -237,8 +237,10 @@ Offset<schema::Kernel> TableBuilder::makeKernel(exec::KernelOp op) {
   auto contract = makeContract(op);
   auto start = makeLaunch(launch);
   int image = launch ? int(launch->image) : hasCode ? 0 : -1;
-  return schema::CreateKernel(fbb, symbol, kind, text, image, signature.buffers,
-                              signature.params, contract, start, makeGemm(op));
+  return schema::CreateKernel(
+      fbb, symbol, kind, text, image, signature.buffers, signature.params,
+      contract, start, makeGemm(op),
+      isa<exec::ProcessLogitsKernelAttr>(op.getKernel()));
 }
 
 Offset<flatbuffers::Vector<Offset<schema::Blob>>>

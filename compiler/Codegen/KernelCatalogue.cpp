@@ -15,7 +15,7 @@ static const llvm::StringMap<const RowKernel *> &catalogue() {
          {argmaxKernels(), cacheKernels(), causalConvKernels(),
           deltaRuleKernels(), distributionKernels(), elementwiseKernels(),
           embeddingKernels(), expertRowKernels(), gateKernels(),
-          moeRouteKernels(), normKernels(), packKernels(),
+          logitRuleKernels(), moeRouteKernels(), normKernels(), packKernels(),
           pickResidualKernels(), ropeAppendKernels(), ropeKernels(),
           sampleKeyKernels(), stateRowsKernels(), vocabularyKernels()})
       for (const RowKernel &kernel : family)

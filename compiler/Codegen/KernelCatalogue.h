@@ -134,6 +134,7 @@ llvm::ArrayRef<RowKernel> distributionKernels();
 llvm::ArrayRef<RowKernel> embeddingKernels();
 llvm::ArrayRef<RowKernel> expertRowKernels();
 llvm::ArrayRef<RowKernel> gateKernels();
+llvm::ArrayRef<RowKernel> logitRuleKernels();
 llvm::ArrayRef<RowKernel> moeRouteKernels();
 llvm::ArrayRef<RowKernel> normKernels();
 llvm::ArrayRef<RowKernel> packKernels();

@@ -14,6 +14,7 @@
 #include "compiler/Tokenizer/TokenizerFiles.h"
 #include "compiler/Weights/GgufFiles.h"
 #include "compiler/Weights/InputFile.h"
+#include "runtime/schema/LogitRules.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -154,6 +155,29 @@ void emitCaches(ModelContext &context, const ImportOptions &options) {
            folder->heads() > 0 ? context.draft.maxK
                                : int64_t(folder->layerPrefixes.size()),
            folder->layers);
+}
+
+/// Declares the states by which requests change logits. A custom rule would
+/// read logits both before and after the change.
+void emitLogitRules(ModelContext &context, const ImportOptions &options) {
+  if (!options.hasLogitRules)
+    return;
+  if (!context.draft.accept.rule.isExact())
+    return context.fail(invalidArgument("--with-logit-rules: expected "
+                                        "--accept=exact, got another rule"));
+  mlir::OpBuilder &builder = context.builder;
+  auto declare = [&](llvm::StringRef name, int64_t size) {
+    auto extent = mlir::mtp::ExtentAttr::get(
+        builder.getContext(), mlir::mtp::ExtentUnit::Fixed, size);
+    mlir::mtp::StateOp::create(builder, builder.getUnknownLoc(),
+                               /*shared=*/false, name,
+                               builder.getArrayAttr({extent}),
+                               builder.getI32Type(), mlir::TypedAttr(),
+                               mlir::mtp::Rebuild::Rows, /*rebuild_rows=*/1);
+  };
+  declare(kLogitRules, kRuleWords);
+  declare(kTokenCounts, context.config.vocab);
+  declare(kLogitBias, context.config.vocab);
 }
 
 /// Emits each function before its users, so that the module reads from top to
@@ -495,6 +519,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_RETURN_IF_ERROR(
       emitHeader(context, *module, folder, draft.maxContext, options));
   emitCaches(context, options);
+  emitLogitRules(context, options);
   emitFunctions(context);
   emitRound(context);
   emitFolderPrefill(context);

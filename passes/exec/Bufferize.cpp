@@ -5,6 +5,9 @@
 // range of the arena, and the memory plan decides afterwards which ranges may
 // share an address.
 //
+// exec.process_logits is the exception: its results are its operands' buffers,
+// which no later call reads by their old values.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
@@ -42,6 +45,7 @@ private:
   LogicalResult bufferize(ProgramOp program, SymbolTable &symbols);
   Value allocate(OpBuilder &builder, Location loc, Value tensor,
                  StringAttr input);
+  LogicalResult updateInPlace(ProcessLogitsOp op);
   void lowerCall(KernelOpInterface op, Value live, SymbolTable &symbols);
   FlatSymbolRefAttr kernelFor(KernelOpInterface op, SymbolTable &symbols);
 
@@ -90,9 +94,26 @@ FlatSymbolRefAttr BufferizePass::kernelFor(KernelOpInterface op,
   return symbol = FlatSymbolRefAttr::get(symbols.insert(kernel));
 }
 
+/// Gives the results of `op` the buffers of its operands. No later call may
+/// read the old values.
+LogicalResult BufferizePass::updateInPlace(ProcessLogitsOp op) {
+  for (Value operand : op->getOperands()) {
+    Value result = op.getResultFor(operand);
+    if (!result)
+      continue;
+    for (Operation *user : operand.getUsers())
+      if (isa<KernelOpInterface>(user) && op->isBeforeInBlock(user))
+        return user->emitOpError("expected no read of logits that "
+                                 "exec.process_logits has changed");
+    buffers.map(result, buffers.lookup(operand));
+  }
+  return success();
+}
+
 void BufferizePass::lowerCall(KernelOpInterface op, Value live,
                               SymbolTable &symbols) {
   OpBuilder builder(op);
+  bool isInPlace = isa<ProcessLogitsOp>(op);
   SmallVector<Value> operands;
   SmallVector<int64_t> offsets;
   for (const KernelOperand &operand : op.getKernelOperands()) {
@@ -100,6 +121,8 @@ void BufferizePass::lowerCall(KernelOpInterface op, Value live,
     offsets.push_back(operand.offset);
   }
   for (Value result : op->getResults()) {
+    if (isInPlace)
+      continue;
     operands.push_back(allocate(builder, op.getLoc(), result, StringAttr()));
     offsets.push_back(0);
   }
@@ -109,7 +132,7 @@ void BufferizePass::lowerCall(KernelOpInterface op, Value live,
   DispatchOp::create(builder, op.getLoc(), kernelFor(op, symbols).getValue(),
                      operands, live ? buffers.lookup(live) : Value(),
                      builder.getArrayAttr(params), offsets,
-                     op->getNumResults());
+                     isInPlace ? 0 : op->getNumResults());
   ++numDispatches;
 }
 
@@ -120,6 +143,9 @@ LogicalResult BufferizePass::bufferize(ProgramOp program,
   SmallVector<Operation *> lowered;
   for (Operation &op : program.getBody().front()) {
     if (auto call = dyn_cast<KernelOpInterface>(op)) {
+      if (auto process = dyn_cast<ProcessLogitsOp>(op))
+        if (failed(updateInPlace(process)))
+          return failure();
       lowerCall(call, live.of(call), symbols);
       lowered.push_back(call);
     } else if (isa<ColumnsOp, ReshapeOp>(op)) {

@@ -204,6 +204,8 @@ private:
   const int64_t soloElements;
   const mlir::mtp::ActiveRows live;
   llvm::DenseMap<Value, size_t> producer;
+  /// The calls that read a value.
+  llvm::DenseMap<Value, SmallVector<size_t>> readers;
   /// Last uses, by resource and layer, or by the buffer itself.
   llvm::DenseMap<std::pair<const void *, int64_t>, LastUse> buffers;
 };
@@ -292,6 +294,13 @@ void DependenceGraph::add(KernelOpInterface op) {
       useBuffer(value, op.updatesOperand(i), number);
     else if (auto it = producer.find(value); it != producer.end())
       order(it->second, number, !op.readsAnyRow(i));
+    // The old value of a buffer that a call updates is read before the call.
+    if (isa<RankedTensorType>(value.getType())) {
+      if (op.updatesOperand(i))
+        for (size_t reader : readers[value])
+          order(reader, number, /*byRow=*/false);
+      readers[value].push_back(number);
+    }
   }
   for (Value result : op->getResults())
     producer[result] = number;

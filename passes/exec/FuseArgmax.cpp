@@ -7,6 +7,9 @@
 //   linear -> argmax    becomes  linear_argmax -> argmax_parts
 //   linear -> sample    becomes  linear_argmax -> sample best
 //
+// An exec.process_logits between a head and a sample stays there, and updates
+// the best logits, too.
+//
 // If a row is so long that threads should share it, there are two samples: one
 // scans, one picks from the results of the scan.
 //
@@ -125,35 +128,74 @@ static bool canSink(LinearOp linear, Operation *place, SymbolTable &symbols) {
   });
 }
 
-/// Picks from the head's results like `sample`: in one call, or in two if
-/// several threads should share a row.
-static Value callSample(SampleOp sample, LinearArgmaxOp head) {
+namespace {
+/// Logits with the best of each panel.
+struct RankedLogits {
+  Value best, columns, logits;
+};
+} // namespace
+
+/// Picks from a head's results like `sample`: in one call, or in two if several
+/// threads should share a row.
+static Value callSample(SampleOp sample, const RankedLogits &from) {
   OpBuilder builder(sample);
   auto call = [&](Type result, Value found, bool scan) -> Value {
-    return SampleOp::create(builder, sample.getLoc(), result, head.getBest(),
-                            head.getColumns(), head.getLogits(),
-                            sample.getTokens(), sample.getSlots(),
-                            sample.getPositions(), sample.getSampling(), found,
-                            scan, sample.getCompiled());
+    return SampleOp::create(
+        builder, sample.getLoc(), result, from.best, from.columns, from.logits,
+        sample.getTokens(), sample.getSlots(), sample.getPositions(),
+        sample.getSampling(), found, scan, sample.getCompiled());
   };
   Type picks = sample.getResult().getType();
-  int64_t stretches = ::mtp::sampleStretches(int64_t(head.getN()));
+  int64_t stretches = ::mtp::sampleStretches(columnsOf(from.logits));
   if (stretches == 1)
     return call(picks, /*found=*/Value(), /*scan=*/false);
   int64_t words = stretches * ::mtp::kSampleStretchWords;
-  Type buckets = rowsType(rowsOf(head.getBest()), words, builder.getI32Type());
+  Type buckets = rowsType(rowsOf(from.best), words, builder.getI32Type());
   Value found = call(buckets, /*found=*/Value(), /*scan=*/true);
   return call(picks, found, /*scan=*/false);
 }
 
+/// Returns the call that processes the logits of `sample`, if only it and
+/// outputs read the result.
+static ProcessLogitsOp findProcess(SampleOp sample) {
+  auto process = sample.getLogits().getDefiningOp<ProcessLogitsOp>();
+  bool isOwn =
+      process && llvm::all_of(process->getUsers(), [&](Operation *user) {
+        return user == sample || isa<OutputOp>(user);
+      });
+  return isOwn ? process : ProcessLogitsOp();
+}
+
+/// Replaces `process` by a call that updates the head's best logits, too.
+static RankedLogits processRanked(ProcessLogitsOp process,
+                                  LinearArgmaxOp head) {
+  OpBuilder builder(process);
+  auto ranked = ProcessLogitsOp::create(
+      builder, process.getLoc(), process.getY().getType(),
+      TypeRange{head.getBest().getType(), head.getColumns().getType()},
+      head.getBest(), head.getColumns(), head.getLogits(), process.getSlots(),
+      process.getPositions(), process.getPlaces(), process.getPath(),
+      process.getLength(), process.getRules(), process.getCounts(),
+      process.getBias(), process.getDepth(), process.getDraft());
+  process.getY().replaceAllUsesWith(ranked.getY());
+  process.erase();
+  return {ranked.getRanked()[0], ranked.getRanked()[1], ranked.getY()};
+}
+
 void FuseArgmaxPass::fuseSample(SampleOp sample, SymbolTable &symbols) {
-  LinearOp linear = mlir::mtp::findUnmodifiedLmHead(sample.getLogits());
+  ProcessLogitsOp process = findProcess(sample);
+  Value logits = process ? process.getLogits() : sample.getLogits();
+  Operation *reader = process ? process.getOperation() : sample;
+  LinearOp linear = mlir::mtp::findUnmodifiedLmHead(logits);
   // Slots may be known only after the projection, so it moves to the pick.
-  if (!linear || !canSink(linear, sample, symbols))
-    return leave(sample, sample.getLogits());
-  OpBuilder builder(sample);
+  if (!linear || !canSink(linear, reader, symbols))
+    return leave(sample, logits);
+  OpBuilder builder(reader);
   LinearArgmaxOp head = callHead(builder, linear, sample);
-  sample.getResult().replaceAllUsesWith(callSample(sample, head));
+  RankedLogits ranked{head.getBest(), head.getColumns(), head.getLogits()};
+  if (process)
+    ranked = processRanked(process, head);
+  sample.getResult().replaceAllUsesWith(callSample(sample, ranked));
   sample.erase();
   linear.getY().replaceAllUsesWith(head.getLogits());
   linear.erase();

@@ -35,6 +35,17 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::exec;
 
+/// Removes the rules from drafts: their columns will stand for a part of the
+/// tokens. Tokens that are output keep their rules.
+static void removeRulesOfDrafts(ModuleOp module) {
+  module.walk([](ProcessLogitsOp process) {
+    if (!process.getDraft())
+      return;
+    process.getY().replaceAllUsesWith(process.getLogits());
+    process.erase();
+  });
+}
+
 namespace {
 
 /// The calls that pick drafts from a head's logits, and its weight.
@@ -379,6 +390,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
         "expected tokens of the draft vocabulary, got none");
     return signalPassFailure();
   }
+  removeRulesOfDrafts(getOperation());
   SymbolTable symbols(getOperation());
   SmallVector<DraftHead> heads;
   bool isAny = false;

@@ -156,6 +156,11 @@ FailureOr<SampleKeys> lowerSampleKeys(Operation *op, Value logits, Value rows,
                                       Value number,
                                       std::optional<llvm::StringRef> tokens,
                                       LoweringContext &context);
+/// Applies the rules of the rows' slots to logits that `op` picks from, if the
+/// module has rules. Later ops read the result in place of `logits`.
+void lowerLogitRules(Operation *op, Value logits, const RowContext &rows,
+                     std::optional<llvm::StringRef> tokens,
+                     LoweringContext &context);
 /// Returns the table of the tokens that columns stand for; null if each column
 /// stands for its own number.
 Value tokenTable(std::optional<llvm::StringRef> name, Location loc,

@@ -1,7 +1,9 @@
 //===- ExecLoweringSample.cpp - Lower picks of tokens ---------------------===//
 
+#include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/lower/ExecLowering.h"
 #include "passes/support/DraftTokens.h"
+#include "passes/support/RoundStates.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -25,6 +27,32 @@ static Value columnsOf(llvm::StringRef name, Location loc,
        llvm::enumerate(vocabulary.getTokens().getValues<int32_t>()))
     columns[token] = int32_t(column);
   return context.constant(columnTable(loc.getContext(), columns), loc);
+}
+
+void mlir::mtp::lowerLogitRules(Operation *op, Value logits,
+                                const RowContext &rows,
+                                std::optional<llvm::StringRef> tokens,
+                                LoweringContext &context) {
+  Location loc = op->getLoc();
+  Value rules = context.state(states::kLogitRules, loc);
+  Value counts = context.state(states::kTokenCounts, loc);
+  Value bias = context.state(states::kLogitBias, loc);
+  // Columns of a drafter's own vocabulary have no rules.
+  if (!rules || !counts || !bias || tokens || context.isFunction())
+    return;
+  Value x = context.whole(logits);
+  if (x.getDefiningOp<exec::ProcessLogitsOp>())
+    return;
+  bool ofWindow = op->hasAttr(kPicksWindowAttr) && context.isDecode();
+  Value path = ofWindow ? context.state(states::kLogitPath, loc) : Value();
+  Value length = path ? context.state(states::kLength, loc) : Value();
+  auto process = context.call<exec::ProcessLogitsOp>(
+      loc, x.getType(), /*ranked=*/TypeRange(), /*best=*/Value(),
+      /*columns=*/Value(), x, rows.slots, rows.positions,
+      path ? rows.places : Value(), path, length, rules, counts, bias,
+      path ? uint64_t(context.envelope.getMaxK()) : 0,
+      op->hasAttr(kPicksDraftsAttr));
+  context.map(logits, process.getY());
 }
 
 /// Picks the column of each row's largest element of `x`, or the token for
@@ -67,6 +95,7 @@ static LogicalResult lowerSample(SampleOp op, LoweringContext &context) {
     return op.emitOpError("expected a round in the module: sampling parameters "
                           "belong to its slots; use mtp.argmax in a function");
   const RowContext &rows = context.rowsOf(op.getRows());
+  lowerLogitRules(op, op.getLogits(), rows, op.getTokens(), context);
   Value none;
   context.map(op.getResult(),
               context.call<exec::SampleOp>(

@@ -104,8 +104,10 @@ mlir::mtp::lowerSampleKeys(Operation *op, Value logits, Value rows,
   if (!sampling)
     return op->emitOpError("expected a round in the module: sampling "
                            "parameters belong to its slots");
-  Value x = inRows(logits, widthOf(logits), context);
   const RowContext &places = context.rowsOf(rows);
+  if (cast<RankedTensorType>(logits.getType()).getRank() == 2)
+    lowerLogitRules(op, logits, places, tokens, context);
+  Value x = inRows(logits, widthOf(logits), context);
   Value p = context.call<exec::ProbabilitiesOp>(loc, x.getType(), x,
                                                 places.slots, sampling);
   Type sums = exec::rowsType(exec::rowsOf(x), /*columns=*/1,

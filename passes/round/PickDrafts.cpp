@@ -240,6 +240,8 @@ LogicalResult Expansion::cloneRegion(AcceptOp accept, Value logits,
     if (&inner == last)
       break;
     Operation *copy = builder.clone(inner, mapping);
+    if (isa<SampleOp>(copy))
+      copy->setAttr(kPicksDraftsAttr, builder.getUnitAttr());
     bool readsLogits = llvm::any_of(copy->getOperands(), [&](Value operand) {
       return narrow.contains(operand);
     });
@@ -305,8 +307,11 @@ FailureOr<TopKOp> Expansion::rankPicks(AcceptOp accept, Value logits,
   auto best = RankedTensorType::get(
       {cast<RankedTensorType>(x.getType()).getDimSize(0), count},
       builder.getI32Type());
-  return TopKOp::create(builder, loc, best, best.clone(builder.getF32Type()), x,
-                        count, tokens, noise, /*number=*/Value());
+  auto top =
+      TopKOp::create(builder, loc, best, best.clone(builder.getF32Type()), x,
+                     count, tokens, noise, /*number=*/Value());
+  top->setAttr(kPicksDraftsAttr, builder.getUnitAttr());
+  return top;
 }
 
 FailureOr<Value> Expansion::pickBest(Value logits, const PickedRows &picked,

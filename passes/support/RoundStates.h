@@ -31,6 +31,13 @@ inline constexpr llvm::StringLiteral kStopTokens = "stop_tokens";
 inline constexpr llvm::StringLiteral kRing = "ring";
 inline constexpr llvm::StringLiteral kDraftLimit = "draft_limit";
 inline constexpr llvm::StringLiteral kDrafterPlaces = "drafter_places";
+/// The rules of a slot's logits, the counts of its tokens, and the bias of its
+/// logits. A module that declares all three has rules.
+inline constexpr llvm::StringLiteral kLogitRules = "logit_rules";
+inline constexpr llvm::StringLiteral kTokenCounts = "token_counts";
+inline constexpr llvm::StringLiteral kLogitBias = "logit_bias";
+/// The tokens of the nodes of a slot's window, then their parents.
+inline constexpr llvm::StringLiteral kLogitPath = "logit_path";
 
 // States of the readable ops: the drafts accepted in the last round, and the
 // tokens that followed the rows that it verified.

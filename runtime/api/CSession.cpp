@@ -91,6 +91,7 @@ void mtp_request_init(mtp_request *request) {
   request->max_tokens = 16;
   request->top_p = 1;
   request->k = MTP_K_SESSION;
+  request->repetition_penalty = 1;
   request->logprobs = request->prompt_logprobs = MTP_LOGPROBS_NONE;
 }
 
@@ -155,8 +156,29 @@ static Status checkCounts(const mtp_request &given, const Session &session) {
   if (e && given.stop_count > e->vocab)
     return outOfRange(strCat("expected a stop_count of at most ", e->vocab,
                              ", the tokens there are, got ", given.stop_count));
+  MTP_RETURN_IF_ERROR(needArray(given.bias, given.bias_count, "biases"));
+  MTP_RETURN_IF_ERROR(
+      needArray(given.allowed_tokens, given.allowed_count, "allowed tokens"));
+  for (size_t count : {given.bias_count, given.allowed_count})
+    if (e && count > e->vocab)
+      return outOfRange(strCat("expected at most ", e->vocab,
+                               " biases and allowed tokens, the tokens there "
+                               "are, got ",
+                               count));
   return e ? okStatus()
            : failedPrecondition("the artifact has functions only, no model");
+}
+
+static LogitRules readRules(const mtp_request &given) {
+  LogitRules rules;
+  rules.repetitionPenalty = given.repetition_penalty;
+  rules.presencePenalty = given.presence_penalty;
+  rules.frequencyPenalty = given.frequency_penalty;
+  for (size_t i = 0; i < given.bias_count; ++i)
+    rules.bias.push_back({given.bias[i].token, given.bias[i].bias});
+  rules.allowedTokens.assign(given.allowed_tokens,
+                             given.allowed_tokens + given.allowed_count);
+  return rules;
 }
 
 /// Reads an input. The session refuses unknown and duplicate names. For more
@@ -198,6 +220,7 @@ static Result<Request> readRequest(const mtp_request *request,
   r.maxTokens = given.max_tokens;
   r.sampling = {given.temperature, given.top_k, given.top_p, given.min_p,
                 given.seed};
+  r.rules = readRules(given);
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
   r.seesDrafts = given.sees_drafts != 0;

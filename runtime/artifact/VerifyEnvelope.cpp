@@ -5,6 +5,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/Limits.h"
+#include "runtime/schema/LogitRules.h"
 #include "runtime/schema/LoopLayout.h"
 #include "runtime/schema/PlaceLayout.h"
 #include "runtime/schema/PromptLayout.h"
@@ -156,6 +157,9 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back({"draft_limit", DType::I32, {s}, true});
   needs.push_back(
       {"drafter_places", DType::I32, {s, e.max_k(), kPlaceWords}, true});
+  needs.push_back({"logit_rules", DType::I32, {s, kRuleWords}, true});
+  needs.push_back({"token_counts", DType::I32, {s, e.vocab()}, true});
+  needs.push_back({"logit_bias", DType::I32, {s, e.vocab()}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)

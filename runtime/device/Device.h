@@ -68,6 +68,11 @@ public:
     return unimplemented("the device cannot run a part of a program");
   }
 
+  /// Decides whether later runs include the commands that apply the rules of
+  /// logits (schema::Kernel::for_rules). At first they are left out. A timed
+  /// run includes all commands.
+  virtual void applyRules(bool) {}
+
   /// Prepares the programs that call a library (Program::callsLibrary); run()
   /// refuses them before this call. Returns the name of the library. Fails if
   /// the machine does not have it, or the library lacks a product. Other

@@ -37,9 +37,11 @@ std::optional<Residency> Admission::take(Sequence &sequence, uint32_t slot,
                              reserved);
 }
 
-/// Returns the sampling row of a slot. The host reads its logits if
-/// `readsLogits`.
-static SamplingRow samplingRow(const SamplingParams &s, bool readsLogits) {
+/// Returns the sampling words of a request. The host reads the slot's logits if
+/// `readsLogits`. Rules change all logits of a row, so its head writes them.
+static SamplingRow samplingRow(const Request &request, bool readsLogits,
+                               bool hasRules) {
+  const SamplingParams &s = request.sampling;
   SamplingRow row = {};
   row.seedLow = uint32_t(s.seed);
   row.seedHigh = uint32_t(s.seed >> 32);
@@ -47,7 +49,7 @@ static SamplingRow samplingRow(const SamplingParams &s, bool readsLogits) {
   row.topK = int32_t(s.topK);
   row.topP = s.topP;
   row.minP = s.minP;
-  row.skipLogits = !readsLogits && s.temperature == 0;
+  row.skipLogits = !readsLogits && s.temperature == 0 && !hasRules;
   return row;
 }
 
@@ -74,7 +76,11 @@ Status Admission::prepare(Sequence &sequence) {
   bool readsLogits =
       sequence.readsLogits() || state.options.logits != LogitsMode::None;
   MTP_RETURN_IF_ERROR(state.host.setSampling(
-      residency.slot, samplingRow(sequence.request.sampling, readsLogits)));
+      residency.slot, samplingRow(sequence.request, readsLogits,
+                                  state.hasRules(sequence.request))));
+  MTP_RETURN_IF_ERROR(state.rules.write(
+      residency.slot, sequence.request, sequence.prefillContext(),
+      state.results.stopTokensOf(sequence.request)));
   return writeStops(sequence);
 }
 

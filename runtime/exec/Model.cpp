@@ -7,6 +7,7 @@
 #include "runtime/profile/ProfileFile.h"
 #include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/ChatLimits.h"
+#include "runtime/schema/LogitRules.h"
 
 using namespace mtp;
 
@@ -171,6 +172,10 @@ bool Model::showsDrafts() const { return impl->programs.canStop(); }
 
 bool Model::scoresPrompts() const {
   return findPromptScoring(impl->artifact(), impl->plan()).has_value();
+}
+
+bool Model::hasLogitRules() const {
+  return impl->artifact().findState(kLogitRules).has_value();
 }
 
 std::vector<RequestOutputType> Model::requestOutputs() const {

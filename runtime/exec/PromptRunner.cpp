@@ -125,6 +125,7 @@ Status PromptRunner::runPass(const PrefillPass &pass) {
     positions += sequence.residency->length;
     work.parts.push_back(part);
     work.isAsked |= !sequence.output.types().empty();
+    work.hasRules |= parts.hasRules(sequence.request);
   }
   MTP_ASSIGN_OR_RETURN(std::vector<SlotResults> results,
                        launch.run(std::move(work)));
@@ -162,7 +163,8 @@ Status PromptRunner::addMixed(uint64_t rowsOfRound, RoundWork &work) {
                                  [this](SequenceId id) { return nextRun(id); });
   for (auto [id, rows] : shares) {
     MTP_ASSIGN_OR_RETURN(PromptPart part, partOf(id, rows, /*firstRow=*/0));
-    work.mixed.push_back({id, rows});
+    work.mixed.push_back(
+        {id, rows, parts.hasRules(parts.table.at(id).request)});
     work.parts.push_back(part);
   }
   if (shares.empty())
@@ -180,7 +182,7 @@ Status PromptRunner::readMixed() {
     return okStatus();
   ++parts.results.statistics().prefillChunks;
   for (size_t i = 0; i < mixed.size(); ++i) {
-    auto [id, rows] = mixed[i];
+    auto [id, rows, unused] = mixed[i];
     Sequence *sequence = parts.table.find(id);
     if (!sequence || sequence->phase() != Sequence::Phase::Prefilling)
       continue;

@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/PromptScoring.h"
 #include "runtime/schema/KvPage.h"
+#include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +69,47 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
+/// Checks rules against a vocabulary of `vocab` tokens.
+static Status checkRules(const LogitRules &rules, uint32_t vocab) {
+  auto isWithin = [](float value, float limit) {
+    return value >= -limit && value <= limit;
+  };
+  if (!std::isfinite(rules.repetitionPenalty) || rules.repetitionPenalty <= 0)
+    return invalidArgument(strCat("expected a repetition penalty above 0, got ",
+                                  rules.repetitionPenalty));
+  if (!isWithin(rules.presencePenalty, 2))
+    return invalidArgument(strCat(
+        "expected a presence penalty of -2 to 2, got ", rules.presencePenalty));
+  if (!isWithin(rules.frequencyPenalty, 2))
+    return invalidArgument(strCat("expected a frequency penalty of -2 to 2, "
+                                  "got ",
+                                  rules.frequencyPenalty));
+  auto isToken = [vocab](int32_t token) {
+    return token >= 0 && uint32_t(token) < vocab;
+  };
+  for (const TokenBias &entry : rules.bias) {
+    if (!isToken(entry.token))
+      return invalidArgument(strCat("expected a bias of a token below ", vocab,
+                                    ", got token ", entry.token));
+    if (std::isnan(entry.bias) || entry.bias == INFINITY)
+      return invalidArgument(strCat("expected a finite bias or -infinity of "
+                                    "token ",
+                                    entry.token, ", got ", entry.bias));
+  }
+  for (int32_t token : rules.allowedTokens)
+    if (!isToken(token))
+      return invalidArgument(
+          strCat("expected allowed tokens below ", vocab, ", got ", token));
+  return okStatus();
+}
+
+/// Returns whether rules change any logit. End tokens are not part of them.
+static bool areUsed(const LogitRules &rules) {
+  return rules.repetitionPenalty != 1 || rules.presencePenalty != 0 ||
+         rules.frequencyPenalty != 0 || !rules.bias.empty() ||
+         !rules.allowedTokens.empty();
+}
+
 /// Fails with InvalidArgument if a request asks for more drafts than the
 /// session has.
 static Status checkK(const SessionOptions &options, const Request &request) {
@@ -120,6 +162,11 @@ Status mtp::checkRequest(const Model::Impl &model,
                                   Request::kMaxSalt, " bytes, got ",
                                   request.cacheSalt.size()));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
+  MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
+  if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
+    return invalidArgument("expected no penalties, bias or allowed tokens, as "
+                           "the model was imported without them; import it "
+                           "again with --with-logit-rules");
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
   if (request.seesDrafts && !model.programs.canStop())

@@ -135,6 +135,7 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
     row.limits.positions = parts.memory->pages().capacity(residency.slot);
     row.seesDrafts = sequence->request.seesDrafts;
     row.isAsked = !sequence->output.types().empty();
+    row.hasRules = parts.hasRules(sequence->request);
     work.rows.push_back(row);
     work.positions += residency.length;
     longest = std::max(longest, residency.length);

@@ -45,8 +45,8 @@ SessionState::SessionState(const Model::Impl &inner,
       library(chooseLibrary(inner.programs, executable, options.prefillChunk,
                             options.deterministic)),
       reuse(prefixReusePolicy(inner.artifact(), inner.programs, options.k)),
-      host(inner.artifact(), executable), table(options.maxSlots),
-      results(inner, executable, options),
+      host(inner.artifact(), executable), rules(inner.artifact(), executable),
+      table(options.maxSlots), results(inner, executable, options),
       launch(inner.programs, host, executable, inner.envelope->vocab) {}
 
 SessionParts::SessionParts(const Model::Impl &inner,

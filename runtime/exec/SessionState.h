@@ -12,6 +12,7 @@
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/StepResults.h"
 #include "runtime/exec/launch/RoundLaunch.h"
+#include "runtime/exec/launch/RuleStates.h"
 #include "runtime/exec/memory/SequenceMemory.h"
 #include "runtime/exec/program/LibraryChoice.h"
 #include "runtime/exec/schedule/SequenceTable.h"
@@ -23,6 +24,10 @@ struct SessionState {
   SessionState(const Model::Impl &inner, const SessionOptions &options,
                const SessionSetup &setup, Executable &executable);
 
+  /// Whether programs change the logits of the request's rows.
+  bool hasRules(const Request &request) const {
+    return rules.exist() && mtp::hasRules(request);
+  }
   const ProgramTable &programs() const { return inner.programs; }
   /// Positions that a round of k needs pages for if it begins at `length`.
   uint64_t endOfRound(uint64_t length, uint32_t k) const;
@@ -34,6 +39,7 @@ struct SessionState {
   LibraryChoice library;
   PrefixReusePolicy reuse;
   HostState host;
+  RuleStates rules;
   std::unique_ptr<SequenceMemory> memory;
   SequenceTable table;
   StepResults results;

@@ -70,6 +70,15 @@ std::vector<Request> shortRequests(uint32_t vocab) {
   return requests;
 }
 
+/// Gives each request rules of its own.
+void addRules(std::vector<Request> &requests) {
+  requests[0].rules.frequencyPenalty = 1.5f;
+  for (int32_t token = 0; token < 112; token += 2)
+    requests[1].rules.allowedTokens.push_back(token);
+  requests[2].rules.repetitionPenalty = 2;
+  requests[2].rules.bias = {{7, 3.5f}, {40, -2}};
+}
+
 class Gpu : public testing::TestWithParam<Plans> {
 protected:
   void SetUp() override {
@@ -119,6 +128,15 @@ TEST_P(Gpu, DraftsBatchesAndSchedulesChangeNoBit) {
   std::vector<Request> requests = shortRequests(envelope.vocab);
   requests[1].sampling = {0.8f, 20, 0.9f, 0.02f, /*seed=*/78};
   requests[2].sampling = {1.2f, 0, 1.0f, 0.0f, /*seed=*/79};
+  if (gpu->hasLogitRules()) {
+    Outcome plain = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
+    addRules(requests);
+    Outcome ruled = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
+    size_t changed = 0;
+    for (size_t i = 0; i < requests.size(); ++i)
+      changed += ruled.sequences[i].tokens != plain.sequences[i].tokens;
+    EXPECT_GT(changed, 1u);
+  }
   Outcome expected = generate(gpu, single(/*k=*/0, /*slots=*/1), requests);
   for (uint32_t k = 0; k <= envelope.maxK; ++k) {
     setSchedule(/*seed=*/1 + k);
@@ -273,6 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plans{"qwen3.sim", kExact}, Plans{"qwen3moe.sim", kRounded},
         Plans{"ernie-moe.sim", kRounded}, Plans{"minimax-m2.sim", kExact},
         Plans{"mimo-mtp1.sim", kRounded}, Plans{"mimo-tree.sim", kRounded},
+        Plans{"mimo-mtp1.rulessim", kExact},
         Plans{"glm4moe-mtp1.sim", kRounded},
         Plans{"qwen3next-mtp1.sim", kExact}, Plans{"qwen35-mtp1.sim", kRounded},
         Plans{"dsv3-chain-mtp2.sim", kRounded, true},

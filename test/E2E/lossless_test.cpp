@@ -42,6 +42,34 @@ std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
   return requests;
 }
 
+/// Gives requests rules of all kinds: penalties of two requests, a bias, few
+/// allowed tokens, end tokens masked at first, and everything at once. Every
+/// sixth request has none.
+void addRules(std::vector<Request> &requests, uint32_t vocab) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Request &request = requests[i];
+    LogitRules &rules = request.rules;
+    size_t kind = i % 6;
+    if (kind == 1 || kind == 4)
+      rules.repetitionPenalty = 1.3f;
+    if (kind == 1 || kind == 2)
+      rules.frequencyPenalty = kind == 1 ? 0.4f : -0.1f;
+    if (kind == 2)
+      rules.presencePenalty = 0.75f;
+    if (kind == 3 || kind == 4)
+      for (int32_t token = 0; token < int32_t(vocab); token += 3)
+        rules.bias.push_back({token, float(token % 7) - 2.5f});
+    if (kind >= 4)
+      for (int32_t token = kind == 4 ? 0 : 1; token < int32_t(vocab);
+           token += 2)
+        rules.allowedTokens.push_back(token);
+    if (kind == 2 || kind == 5) {
+      request.stopTokens = {5, 9, 11, 20, 31, 32, 33, 47};
+      request.minTokens = 4;
+    }
+  }
+}
+
 class Lossless : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -51,7 +79,17 @@ protected:
   }
 
   std::vector<Request> requests(Picking picking, uint32_t seed) const {
-    return mixedRequests(envelope.vocab, picking, seed);
+    return mixed(picking, seed);
+  }
+
+  /// Returns mixedRequests(), with rules if the model has them.
+  std::vector<Request> mixed(Picking picking, uint32_t seed,
+                             uint32_t output = 20) const {
+    std::vector<Request> all =
+        mixedRequests(envelope.vocab, picking, seed, output);
+    if (model->hasLogitRules())
+      addRules(all, envelope.vocab);
+    return all;
   }
 
   Outcome plain(const std::vector<Request> &requests) const {
@@ -190,8 +228,7 @@ TEST_P(Lossless, PrefixReuse) {
 TEST_P(Lossless, SecondTurn) {
   // With another turn in a context of 96.
   uint32_t output = std::min(60u, envelope.maxContext - 44);
-  Request first = mixedRequests(envelope.vocab, Picking::Sampled, /*seed=*/10,
-                                /*output=*/output)[1];
+  Request first = mixed(Picking::Sampled, /*seed=*/10, output)[1];
   Request second = first;
   Outcome turn = plain({first});
   second.prompt.insert(second.prompt.end(), turn.sequences[0].tokens.begin(),
@@ -219,8 +256,8 @@ TEST_P(Lossless, SecondTurn) {
 // The pool holds the longest sequence and little more, and outputs grow over
 // several pages.
 TEST_P(Lossless, Preemption) {
-  std::vector<Request> all = mixedRequests(envelope.vocab, Picking::Sampled,
-                                           /*seed=*/7, /*output=*/50);
+  std::vector<Request> all = mixed(Picking::Sampled, /*seed=*/7,
+                                   /*output=*/50);
   Outcome expected = plain(all);
   size_t longest = 0;
   for (const Request &request : all)
@@ -264,8 +301,8 @@ TEST_P(Lossless, EveryRequestsOwnK) {
 }
 
 TEST_P(Lossless, PreemptionWithEveryRequestsOwnK) {
-  std::vector<Request> all = mixedRequests(envelope.vocab, Picking::Sampled,
-                                           /*seed=*/14, /*output=*/50);
+  std::vector<Request> all = mixed(Picking::Sampled, /*seed=*/14,
+                                   /*output=*/50);
   Outcome expected = plain(all);
   mixK(all, envelope.maxK);
   size_t longest = 0;
@@ -445,6 +482,12 @@ INSTANTIATE_TEST_SUITE_P(
         "dsv3-chain-mtp2.sure", "mimo-mtp1.sure", "eagle3.sure",
         "draft-model.sure", "wish", "gemma3.f32", "gemma3.bf16"),
     nameOf);
+
+// Requests with rules for their logits.
+INSTANTIATE_TEST_SUITE_P(Rules, Lossless,
+                         testing::Values("mimo-mtp1.rules", "mtp-static.rules",
+                                         "mtp-beam.rules", "qwen3.rules"),
+                         nameOf);
 
 // Types of the KV cache.
 INSTANTIATE_TEST_SUITE_P(CacheTypes, Lossless,

@@ -192,3 +192,40 @@ exec.program @p function {
   // expected-error @+1 {{'mtp.add' op expected only exec ops in a program, is mtp-convert-to-exec missing before this pass?}}
   %y = mtp.add %x, %x : tensor<4x8xf32>
 }
+
+// -----
+
+// Rules change logits in place.
+// CHECK-LABEL: exec.program @ruled
+// CHECK: %[[X:.*]] = exec.alloc input "x" : memref<4x64xf32>
+// CHECK: exec.dispatch @process_logits_0(%[[X]], %[[S:.*]], %[[S]], %{{.*}}, %{{.*}}, %{{.*}}) params [4] offsets [0, 0, 0, 0, 0, 0] outputs 0
+// CHECK: exec.dispatch @argmax_0(%[[X]], %{{.*}})
+exec.state @rules : memref<2x256xi32>
+exec.state @counts : memref<2x64xi32>
+exec.program @ruled function {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rules = exec.ref @rules : memref<2x256xi32>
+  %counts = exec.ref @counts : memref<2x64xi32>
+  %y = exec.process_logits %x slots %s positions %s by (%rules, %counts, %counts)
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
+  %p = exec.argmax %y : (tensor<4x64xf32>) -> tensor<4xi32>
+  exec.output "p" %p : tensor<4xi32>
+}
+
+// -----
+
+// The logits before the rules are gone.
+exec.state @rules : memref<2x256xi32>
+exec.state @counts : memref<2x64xi32>
+exec.program @gone function {
+  %x = exec.input "x" : tensor<4x64xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %rules = exec.ref @rules : memref<2x256xi32>
+  %counts = exec.ref @counts : memref<2x64xi32>
+  %y = exec.process_logits %x slots %s positions %s by (%rules, %counts, %counts)
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
+  // expected-error @+1 {{'exec.argmax' op expected no read of logits that exec.process_logits has changed}}
+  %p = exec.argmax %x : (tensor<4x64xf32>) -> tensor<4xi32>
+  exec.output "p" %p : tensor<4xi32>
+}

@@ -289,3 +289,30 @@ exec.program @changed function {
   exec.output "more" %p2 : tensor<4xi32>
   exec.output "most" %p4 : tensor<4xi32>
 }
+
+// -----
+
+// Rules between a head and a sample stay there, and update the best logits.
+// CHECK-LABEL: exec.program @ruled
+// CHECK: %[[B:.*]], %[[C:.*]], %[[L:.*]] = exec.linear_argmax
+// CHECK-NEXT: %[[Y:.*]], %[[R:.*]]:2 = exec.process_logits draft %[[L]] best(%[[B]], %[[C]]) slots %[[S:.*]] positions %[[P:.*]] by(
+// CHECK-NEXT: exec.sample %[[Y]] best(%[[R]]#0, %[[R]]#1) slots %[[S]] positions %[[P]]
+exec.weight @head #exec.panels<32> k 8 n 64 stack 1 [#exec.source<key = "lm_head">] : <f32>
+exec.state @sampling : memref<2x8xi32>
+exec.state @rules : memref<2x256xi32>
+exec.state @counts : memref<2x64xi32>
+exec.program @ruled prefill k 0 n 4 to 4 {
+  %x = exec.input "x" : tensor<4x8xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.ref @head : memref<2x8x32xf32>
+  %sampling = exec.ref @sampling : memref<2x8xi32>
+  %rules = exec.ref @rules : memref<2x256xi32>
+  %counts = exec.ref @counts : memref<2x64xi32>
+  %l = exec.linear %x, %w as <f32>
+    : (tensor<4x8xf32>, memref<2x8x32xf32>) -> tensor<4x64xf32>
+  %y = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts)
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
+  %p = exec.sample %y slots %s positions %s by %sampling
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>) -> tensor<4xi32>
+  exec.output "picks" %p : tensor<4xi32>
+}

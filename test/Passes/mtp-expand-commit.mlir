@@ -357,3 +357,32 @@ mtp.prefill @behind k 2 catch_up 5 {
   %l = mtp.linear %h, %w : tensor<?x8xf32>, tensor<16x8xf32> -> tensor<?x16xf32>
 }
 }
+
+// -----
+
+// A slot with penalties counts the tokens that it emits.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @logit_rules[256] : i32
+mtp.state @token_counts[64] : i32
+mtp.state @logit_bias[64] : i32
+// CHECK-LABEL: mtp.round @counted k 1 {
+// CHECK: mtp.store %{{.*}}, @out_tokens[
+// CHECK: %[[FLAGS:.*]] = mtp.load @logit_rules[
+// CHECK: %[[HAS:.*]] = arith.remui %[[FLAGS]]
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: %[[OLD:.*]] = mtp.load @token_counts[%[[AT:.*]]]
+// CHECK: %[[NEW:.*]] = arith.addi %[[OLD]], %{{.*}}
+// CHECK: mtp.store %[[NEW]], @token_counts[
+mtp.round @counted k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %count, %picks, %h = mtp.per_slot %slots {
+  ^bb0(%index: index, %slot: i32):
+    %p = tensor.splat %slot : tensor<2xi32>
+    %f = arith.constant dense<0.0> : tensor<8xf32>
+    mtp.yield %slot, %p, %f : i32, tensor<2xi32>, tensor<8xf32>
+  } : (tensor<?xi32>) -> (tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>)
+  mtp.commit %count, %picks, %h : tensor<?xi32>, tensor<?x2xi32>, tensor<?x8xf32>
+}
+}

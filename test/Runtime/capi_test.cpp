@@ -270,6 +270,41 @@ TEST(CApi, CountsAreCheckedBeforeAnythingIsCopied) {
   request.stop_count = 1;
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
   EXPECT_STREQ(mtp_message(), "expected 1 stop tokens, got null");
+  request.stop_count = 0;
+  request.allowed_tokens = &token;
+  request.allowed_count = size_t(1) << 61;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OUT_OF_RANGE);
+  request.allowed_count = 0;
+  request.bias_count = 1;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected 1 biases, got null");
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, RulesNeedAModelThatHasThem) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  int32_t token = 1;
+  mtp_token_bias bias = {1, 2.5f};
+  mtp_request request;
+  mtp_request_init(&request);
+  request.prompt = &token;
+  request.prompt_count = 1;
+  uint64_t id = 0;
+  auto refused = [&] {
+    EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+    return std::string(mtp_message()).find("--with-logit-rules") !=
+           std::string::npos;
+  };
+  request.frequency_penalty = 0.5f;
+  EXPECT_TRUE(refused());
+  request.frequency_penalty = 0;
+  request.bias = &bias;
+  request.bias_count = 1;
+  EXPECT_TRUE(refused());
+  request.bias_count = 0;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
   mtp_session_free(session);
   mtp_model_free(model);
 }

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/schema/LogitRules.h"
 #include "support/FakeModel.h"
 
 #include <gtest/gtest.h>
@@ -290,6 +292,27 @@ TEST(SlotState, ThePlacesOfDraftersAreChecked) {
             std::string::npos);
   EXPECT_NE(message({slots, maxK + 1, 2}).find("'drafter_places': expected 4x"),
             std::string::npos);
+}
+
+TEST(SlotState, TheStatesOfRulesAreChecked) {
+  uint64_t slots = makeFakeModel(rows()).envelope.maxBatch;
+  uint64_t vocab = makeFakeModel(rows()).envelope.vocab;
+  auto message = [](const char *name, std::vector<uint64_t> shape) {
+    ArtifactBuilder a = makeFakeModel(rows());
+    a.addState(name, std::move(shape), schema::DType::I32,
+               ArtifactBuilder::Upkeep());
+    return openError(a);
+  };
+  EXPECT_EQ(message("logit_rules", {slots, kRuleWords}), "");
+  EXPECT_NE(message("logit_rules", {slots, kRuleWords - 1})
+                .find("'logit_rules': expected "),
+            std::string::npos);
+  for (const char *name : {"token_counts", "logit_bias"}) {
+    EXPECT_EQ(message(name, {slots, vocab}), "");
+    EXPECT_NE(message(name, {slots, vocab + 1})
+                  .find(strCat("'", name, "': expected ")),
+              std::string::npos);
+  }
 }
 
 TEST(SlotState, TheContractOfRoundsIsChecked) {

@@ -27,6 +27,7 @@ public:
     facts.maxContext = session->model()->envelope()->maxContext;
     facts.maxK = session->options().k;
     facts.slots = session->options().maxSlots;
+    facts.hasLogitRules = session->model()->hasLogitRules();
     options.port = 0;
     options.logsRequests = false;
     server = *serve::Server::create(std::move(session), facts, options);

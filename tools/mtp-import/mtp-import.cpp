@@ -105,6 +105,12 @@ static cl::opt<bool>
                cl::desc("let rounds stop for a host that sees what they draft "
                         "(mtp.await_host), as mtp-run --draft-rounds does"),
                cl::cat(category));
+static cl::opt<bool> logitRules(
+    "with-logit-rules",
+    cl::desc("let requests have penalties, a bias of tokens, allowed tokens, "
+             "and end tokens that are masked at first; takes 8 bytes for each "
+             "slot and token"),
+    cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
     cl::desc("a folder whose files come before those of the drafter library; "
@@ -209,6 +215,7 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
   MTP_ASSIGN_OR_RETURN(options.accept, readAcceptRule(context));
   options.showsDrafts = showDrafts;
+  options.hasLogitRules = logitRules;
   options.libraryFolder = drafterLibrary;
   if (maxK.getNumOccurrences())
     options.maxK = maxK;

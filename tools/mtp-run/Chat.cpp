@@ -144,6 +144,8 @@ Result<Request> Chat::makeRequest(std::string &promptText) {
   request.stopTokens.assign(options.stopTokens.begin(),
                             options.stopTokens.end());
   request.ignoreEos = options.ignoreEos;
+  request.minTokens = std::min(options.minTokens, request.maxTokens);
+  MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
   request.k = state.k;
   promptText = std::move(prompt.text);
   return request;

@@ -145,6 +145,35 @@ inputsOf(const std::vector<std::string> &flags, size_t index, size_t prompts) {
   return inputs;
 }
 
+/// Reads "TOKEN=NUMBER".
+static Result<TokenBias> readBias(const std::string &text) {
+  TokenBias entry;
+  const char *end = text.data() + text.size();
+  auto token = std::from_chars(text.data(), end, entry.token);
+  bool isWhole =
+      token.ec == std::errc() && token.ptr != end && *token.ptr == '=';
+  if (isWhole) {
+    auto bias = std::from_chars(token.ptr + 1, end, entry.bias);
+    isWhole = bias.ec == std::errc() && bias.ptr == end;
+  }
+  if (!isWhole)
+    return invalidArgument(
+        strCat("--logit-bias: expected TOKEN=NUMBER, got '", text, "'"));
+  return entry;
+}
+
+Result<LogitRules> mtp::rulesOf(const RunOptions &options) {
+  LogitRules rules = options.rules;
+  for (const std::string &text : options.biases) {
+    MTP_ASSIGN_OR_RETURN(TokenBias entry, readBias(text));
+    rules.bias.push_back(entry);
+  }
+  for (uint32_t token : options.allowedTokens)
+    rules.allowedTokens.push_back(
+        int32_t(std::min(token, uint32_t(INT32_MAX))));
+  return rules;
+}
+
 static Result<std::vector<SequenceReport>>
 addAll(Session &session, const RunOptions &options,
        const SamplingParams &sampling, std::vector<Prompt> prompts) {
@@ -162,6 +191,8 @@ addAll(Session &session, const RunOptions &options,
     request.stopTokens.assign(options.stopTokens.begin(),
                               options.stopTokens.end());
     request.ignoreEos = options.ignoreEos;
+    request.minTokens = options.minTokens;
+    MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
     MTP_ASSIGN_OR_RETURN(
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));

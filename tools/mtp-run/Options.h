@@ -46,8 +46,13 @@ struct RunOptions {
   SamplingFlags sampling;
   /// Absent: 128, or the rest of the context.
   std::optional<uint32_t> maxTokens;
+  LogitRules rules;
+  /// "TOKEN=NUMBER": biases of tokens.
+  std::vector<std::string> biases;
+  std::vector<uint32_t> allowedTokens;
   std::vector<uint32_t> stopTokens;
   bool ignoreEos = false;
+  uint32_t minTokens = 0;
   /// "[PROMPT:]NAME=TENSOR": inputs of requests.
   std::vector<std::string> requestInputs;
   std::vector<std::string> requestOutputs;
@@ -103,6 +108,9 @@ inline SamplingParams settleSampling(const SamplingFlags &flags,
   params.seed = flags.seed;
   return params;
 }
+
+/// Returns the rules of a run from its flags.
+Result<LogitRules> rulesOf(const RunOptions &options);
 
 } // namespace mtp
 

@@ -96,6 +96,28 @@ static void addLogprobsFlags(CLI::App &app, LogprobsRequest &o) {
       ->group(kGeneration);
 }
 
+static void addRuleFlags(CLI::App &app, RunOptions &o) {
+  addNumber(app, "--repetition-penalty", o.rules.repetitionPenalty,
+            "Divides positive logits of tokens of prompt and output, and "
+            "multiplies others (default: 1)")
+      ->group(kGeneration);
+  addNumber(app, "--presence-penalty", o.rules.presencePenalty,
+            "Subtracted from the logits of tokens of the output (-2 to 2)")
+      ->group(kGeneration);
+  addNumber(app, "--frequency-penalty", o.rules.frequencyPenalty,
+            "Subtracted for each occurrence in the output (-2 to 2)")
+      ->group(kGeneration);
+  addTexts(app, "--logit-bias", o.biases, "TOKEN=NUMBER",
+           "Number that is added to the logit of a token id; -inf excludes it")
+      ->group(kGeneration);
+  addNumbers(app, "--allowed-id", o.allowedTokens,
+             "Token id that may be picked (default: all)")
+      ->group(kGeneration);
+  addNumber(app, "--min-tokens", o.minTokens,
+            "Tokens before which nothing ends the text (default: 0)")
+      ->group(kGeneration);
+}
+
 static void addGenerationFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--max-tokens,-n", o.maxTokens,
             "Tokens to generate, at least 1 (default: 128, or the rest of the "
@@ -103,6 +125,7 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
       ->group(kGeneration);
   addSamplingFlags(app, o.sampling);
   addLogprobsFlags(app, o.logprobs);
+  addRuleFlags(app, o);
   addNumbers(app, "--stop-id", o.stopTokens,
              "Further token id that ends the text")
       ->group(kGeneration);

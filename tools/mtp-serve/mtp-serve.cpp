@@ -220,6 +220,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   facts.maxContext = model.envelope()->maxContext;
   facts.maxK = session.options().k;
   facts.slots = session.options().maxSlots;
+  facts.hasLogitRules = session.model()->hasLogitRules();
   facts.generation = model.generation();
   facts.tokenizer = tokenizer;
   facts.chat = chat;

@@ -53,6 +53,8 @@ struct ImportOptions {
   AcceptSpec accept;
   /// True if rounds may stop for a host that sees their drafts.
   bool showsDrafts = false;
+  /// Whether requests may change logits (LogitRules).
+  bool hasLogitRules = false;
   /// Assignment of the model's own modules to depths.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder searched before the drafter library. Empty: none.

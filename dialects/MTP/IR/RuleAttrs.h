@@ -26,6 +26,14 @@ inline constexpr llvm::StringLiteral kLossyAttr = "mtp.lossy";
 /// accept's region, for a rule that takes drafts as certain (q = 1).
 inline constexpr llvm::StringLiteral kBestDraftsAttr = "mtp.best_drafts";
 
+/// Unit attribute of an mtp.sample, or of an mtp.top_k with noise: it picks
+/// drafts.
+inline constexpr llvm::StringLiteral kPicksDraftsAttr = "mtp.picks_drafts";
+
+/// Unit attribute of an mtp.sample: it picks from the rows of a round's
+/// mtp.verify.
+inline constexpr llvm::StringLiteral kPicksWindowAttr = "mtp.picks_window";
+
 /// Attribute of a function: an array with a dictionary for each rule of
 /// `mtp-import --accept` that the function computes. The importer reads it
 /// (compiler/Import/library/RULES.md).

@@ -3,6 +3,7 @@
 #include "dialects/MTP/IR/StateTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/schema/HostStates.h"
+#include "runtime/schema/LogitRules.h"
 #include "runtime/schema/LoopLayout.h"
 #include "runtime/schema/SamplingLayout.h"
 #include "llvm/Support/raw_ostream.h"
@@ -61,6 +62,10 @@ static constexpr SharedState kStates[] = {
      kForAll,
      2,
      {fixed(5), {ExtentUnit::MaxBatch}}},
+    {"logit_rules", Host, kHosts, false, 1, {fixed(::mtp::kRuleWords)}},
+    {"logit_bias", Host, kHosts, false, 1, {kAnyNumber}},
+    {"token_counts", Commit, kHosts, false, 1, {kAnyNumber}},
+    {"logit_path", Launch, kHosts, false, 1, {kAnyNumber}},
     // States that the readable ops carry from round to round.
     {"accepted", Commit, kOps},
     {"window", Commit, kOps},

@@ -283,6 +283,9 @@ static LogicalResult expandInRound(AcceptOp op) {
   if (failed(checkRegion(op, nodes)))
     return failure();
   PickedRows rows = rowsOfWindow(op, nodes);
+  op.getBodyRegion().walk([&](SampleOp sample) {
+    sample->setAttr(kPicksWindowAttr, e.builder.getUnitAttr());
+  });
   auto drafts = [&] { return op.getDrafts(); };
   rows.drafts = drafts;
   Value picked = e.inlineRegion(op.getBodyRegion(),

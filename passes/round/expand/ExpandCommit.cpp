@@ -9,6 +9,7 @@
 #include "passes/round/RoundExpansion.h"
 #include "passes/support/Calls.h"
 #include "passes/support/RowsPerSlot.h"
+#include "runtime/schema/LogitRules.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -48,6 +49,22 @@ static void storeToken(ModuleOp module, SlotBody &body, Value token,
 static void storeAccepted(ModuleOp module, SlotBody &body, Value count) {
   if (hasState(module, states::kAccepted))
     body.store(count, states::kAccepted);
+}
+
+/// Returns whether the body's slot has penalties.
+static Value hasPenalties(SlotBody &body) {
+  // The flag is the lowest bit.
+  static_assert(::mtp::kRulePenalties == 1);
+  Value flags =
+      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
+  return body.compare(Predicate::ne, body.rem(flags, 2), 0);
+}
+
+/// Counts a token of the output.
+static void countToken(SlotBody &body, Value token) {
+  Value count = body.load(states::kTokenCounts, token);
+  body.store(body.add(count, ::mtp::kCountOfOutput), states::kTokenCounts,
+             token);
 }
 
 static void writeHidden(Expansion &e, Value hidden, Value index) {
@@ -337,6 +354,14 @@ static LogicalResult expandInRound(CommitOp op) {
     storeToken(e.module, body, body.element(picks, j), j);
     return {};
   });
+  if (hasState(e.module, states::kTokenCounts))
+    body.when(hasPenalties(body), [&] {
+      body.repeat(k + 1, {}, [&](Value j, ValueRange) -> SmallVector<Value> {
+        body.when(body.compare(Predicate::slt, j, emitted),
+                  [&] { countToken(body, body.element(picks, j)); });
+        return {};
+      });
+    });
   body.yield({});
   writeHidden(e, hidden, rows);
   op.erase();
@@ -367,6 +392,8 @@ static void expandInPrefill(CommitOp op) {
     body.store(body.constant(1), states::kOutCount);
     storeAccepted(e.module, body, zero);
     storeToken(e.module, body, first, zero);
+    if (hasState(e.module, states::kTokenCounts))
+      body.when(hasPenalties(body), [&] { countToken(body, first); });
   });
   Value last =
       body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);

@@ -28,6 +28,7 @@
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/round/RowBudget.h"
+#include "runtime/schema/LogitRules.h"
 #include "runtime/schema/LoopLayout.h"
 
 #include <functional>
@@ -105,6 +106,7 @@ private:
                     Value runs);
   SmallVector<Value> runOf(SlotBody &body, Value accepted);
   Value runsOfWindow(Value rows, ValueRange run);
+  void keepPath(SlotBody &body, ArrayRef<Value> drafts);
   TargetRows writeWindow();
   bool feedsAccept(AcceptOp accept);
   void replaceResults(const TargetRows &target, PackOp pack, PackOp scored,
@@ -317,6 +319,28 @@ Value RoundWriter::runsOfWindow(Value rows, ValueRange run) {
                            e.byRow(run[1]));
 }
 
+/// Stores the tokens and the parents of the window's nodes for a slot with
+/// penalties: its rows count the drafts on their paths.
+void RoundWriter::keepPath(SlotBody &body, ArrayRef<Value> drafts) {
+  if (!hasState(e.module, states::kTokenCounts))
+    return;
+  int64_t most = envelope.getNodes(envelope.getMaxK());
+  useState(e.module, states::kLogitPath, 2 * most);
+  static_assert(::mtp::kRulePenalties == 1);
+  Value flags =
+      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
+  body.when(body.compare(Predicate::ne, body.rem(flags, 2), 0), [&] {
+    for (auto [draft, token] : llvm::enumerate(drafts)) {
+      int64_t node = draft + 1;
+      Value parent = op.getParents()
+                         ? body.element(body.input(1), node)
+                         : body.constant(tree.empty() ? node - 1 : tree[node]);
+      body.store(token, states::kLogitPath, body.constant(node));
+      body.store(parent, states::kLogitPath, body.constant(most + node));
+    }
+  });
+}
+
 TargetRows RoundWriter::writeWindow() {
   for (llvm::StringRef state :
        {states::kLength, states::kAccepted, states::kWindow})
@@ -350,6 +374,7 @@ TargetRows RoundWriter::writeWindow() {
     ActiveNodes live = findActive(body, own, limitsOf(body, n, limit, runs));
     addRows(body, live.count, runs);
     window.append({positionsOf(body, live, n, runs), live.longest});
+    keepPath(body, own);
     if (isTaken)
       window.push_back(body.vector(own));
   } else {

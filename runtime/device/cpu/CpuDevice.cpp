@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 using namespace mtp;
 
@@ -31,6 +32,7 @@ public:
   void populate();
   Status run(uint32_t program, uint32_t n) override;
   Status runPart(uint32_t program, uint32_t n, Part part) override;
+  void applyRules(bool applies) override { appliesRules = applies; }
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { progress.isDone = true; }
@@ -73,8 +75,9 @@ private:
   /// Indexed like the plan's kernels.
   std::vector<KernelFunction> kernels;
   /// The lists that have run, by program and n: for whole programs, and for
-  /// parts.
-  std::array<std::unordered_map<uint64_t, CommandList>, 4> lists;
+  /// parts, first without the commands for rules, then with them.
+  std::array<std::unordered_map<uint64_t, CommandList>, 8> lists;
+  bool appliesRules = false;
   /// The launch of several rounds: the round's commands, its `again`, and its
   /// progress. The caller of awaitRounds() runs the rounds.
   const CommandList *round = nullptr;
@@ -246,11 +249,17 @@ CommandList CpuExecutable::resolve(const Program &program, uint32_t n,
   list.buffers.reserve(program.places.size());
   list.params.reserve(program.params.size() + count);
   const CpuSchedule *schedule = program.scheduleFor(n);
+  bool needsBarrier = false;
   for (size_t i = range.begin; i < range.end; ++i) {
+    needsBarrier |= !schedule || !schedule->isJoined(i);
+    if (!appliesRules && plan.kernelOf(program.commands[i]).for_rules())
+      continue;
     ResolvedCommand command = resolve(program, program.commands[i], n, list);
     command.solo = schedule && schedule->isSolo(i);
-    if (i > range.begin)
-      list.commands.back().barrierAfter = !schedule || !schedule->isJoined(i);
+    // A barrier before a command that is left out stays.
+    if (!list.commands.empty())
+      list.commands.back().barrierAfter = needsBarrier;
+    needsBarrier = false;
     list.commands.push_back(command);
   }
   list.divide(pool->size());
@@ -259,7 +268,7 @@ CommandList CpuExecutable::resolve(const Program &program, uint32_t n,
 
 Result<const CommandList *> CpuExecutable::listOf(uint32_t program, uint32_t n,
                                                   std::optional<Part> part) {
-  auto &known = lists[part ? 1 + size_t(*part) : 0];
+  auto &known = lists[(part ? 1 + size_t(*part) : 0) + (appliesRules ? 4 : 0)];
   uint64_t key = uint64_t(program) << 32 | n;
   auto found = known.find(key);
   if (found != known.end())
@@ -326,8 +335,12 @@ Result<Progress> CpuExecutable::awaitRounds(uint32_t seen) {
 
 Status CpuExecutable::runTimed(uint32_t program, uint32_t n,
                                CommandTimes &times) {
-  MTP_ASSIGN_OR_RETURN(const CommandList *list, listOf(program, n));
-  runCommands(*list, *pool, scratch.data(), scratchStride, &times);
+  bool applied = std::exchange(appliesRules, true);
+  Result<const CommandList *> list = listOf(program, n);
+  appliesRules = applied;
+  if (!list)
+    return list.status();
+  runCommands(**list, *pool, scratch.data(), scratchStride, &times);
   return okStatus();
 }
 

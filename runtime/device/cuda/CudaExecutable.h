@@ -38,6 +38,7 @@ public:
   Status load();
   Status run(uint32_t program, uint32_t n) override;
   Status runPart(uint32_t program, uint32_t n, Part part) override;
+  void applyRules(bool applies) override { appliesRules = applies; }
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { loop.stop(); }
@@ -63,8 +64,8 @@ private:
   Result<CudaMemory> makeZeroed(uint64_t bytes, uint64_t residue,
                                 const char *what);
   Status checkRuns(const Program &program, uint32_t n) const;
-  LaunchList resolve(const Program &program, uint32_t n,
-                     CommandRange range) const;
+  LaunchList resolve(const Program &program, uint32_t n, CommandRange range,
+                     bool withRules) const;
   KernelLaunch resolve(const Program &program, const Command &command,
                        uint32_t n) const;
   /// Part of a program that a graph contains.
@@ -124,6 +125,7 @@ private:
   /// Null until a session uses the library.
   std::unique_ptr<PlanGemms> gemms;
   GraphCache graphs;
+  bool appliesRules = false;
   /// Events before and after each command of a timed run.
   std::vector<CUevent> events;
 };

@@ -45,10 +45,11 @@ KernelLaunch CudaExecutable::resolve(const Program &program,
 }
 
 LaunchList CudaExecutable::resolve(const Program &program, uint32_t n,
-                                   CommandRange range) const {
+                                   CommandRange range, bool withRules) const {
   LaunchList launches;
   for (size_t i = range.begin; i < range.end; ++i)
-    launches.push_back(resolve(program, program.commands[i], n));
+    if (withRules || !plan.kernelOf(program.commands[i]).for_rules())
+      launches.push_back(resolve(program, program.commands[i], n));
   return launches;
 }
 
@@ -72,8 +73,8 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
   else if (piece == Piece::FirstHalf || piece == Piece::SecondHalf)
     part = piece == Piece::FirstHalf ? Part::FirstHalf : Part::SecondHalf;
   MTP_ASSIGN_OR_RETURN(CommandRange range, rangeOf(program, part));
-  GraphParts parts = {mailbox.launch(), resolve(program, n, range),
-                      std::nullopt};
+  GraphParts parts = {mailbox.launch(),
+                      resolve(program, n, range, appliesRules), std::nullopt};
   if (piece == Piece::Repeated) {
     MTP_ASSIGN_OR_RETURN(Binding again, againOf(program, n));
     parts.nextRound = loop.nextRound(address(again), n);
@@ -84,7 +85,8 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
                                                   Piece piece) {
   // A slot count has 31 bits at most, and a program index has fewer.
-  uint64_t key = uint64_t(index) << 34 | uint64_t(n) << 3 | uint64_t(piece);
+  uint64_t key = uint64_t(index) << 35 | uint64_t(n) << 4 |
+                 uint64_t(appliesRules) << 3 | uint64_t(piece);
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];
@@ -214,7 +216,7 @@ Status CudaExecutable::runTimed(uint32_t index, uint32_t n,
   MTP_RETURN_IF_ERROR(checkRuns(program, n));
   MTP_RETURN_IF_ERROR(deliver());
   MTP_ASSIGN_OR_RETURN(CommandRange all, rangeOf(program, std::nullopt));
-  LaunchList launches = resolve(program, n, all);
+  LaunchList launches = resolve(program, n, all, /*withRules=*/true);
   MTP_RETURN_IF_ERROR(makeEvents(launches.size() + 1));
   Status launched = launchAll(launches);
   // If a later kernel found no memory, the first kernels must end, too.

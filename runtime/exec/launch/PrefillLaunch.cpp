@@ -23,6 +23,7 @@ Result<std::vector<SlotResults>> PrefillLaunch::run(PrefillWork work) {
   uint32_t program = work.byLibrary ? programs.libraryPrefill(drafts)
                                     : programs.prefill(chunk, drafts, count);
   MTP_RETURN_IF_ERROR(host.setPrefill(work.parts));
+  executable.applyRules(work.hasRules);
   MTP_RETURN_IF_ERROR(executable.run(program, chunk));
   MTP_RETURN_IF_ERROR(
       runOnRequest(executable, programs, program, chunk, work.isAsked));

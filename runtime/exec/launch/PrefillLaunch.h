@@ -19,6 +19,8 @@ struct PrefillWork {
   bool byLibrary = false;
   /// Whether a request of these prompts asks for outputs.
   bool isAsked = false;
+  /// Whether a request of these prompts has rules for logits.
+  bool hasRules = false;
 };
 
 class PrefillLaunch {

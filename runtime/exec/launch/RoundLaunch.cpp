@@ -35,6 +35,9 @@ Status RoundLaunch::start(RoundWork work) {
   MTP_RETURN_IF_ERROR(writeRows(work));
   Launch next;
   next.logits = programs.logits(program, batch);
+  executable.applyRules(
+      std::ranges::any_of(work.rows, &RoundWork::Row::hasRules) ||
+      std::ranges::any_of(work.mixed, &RoundWork::MixedPrompt::hasRules));
   if (work.rounds > 1) {
     MTP_RETURN_IF_ERROR(executable.startRounds(program, batch));
   } else if (std::ranges::any_of(work.rows, &RoundWork::Row::seesDrafts)) {

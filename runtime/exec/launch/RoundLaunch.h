@@ -31,6 +31,8 @@ struct RoundWork {
     bool seesDrafts = false;
     /// Whether the sequence's request asks for outputs.
     bool isAsked = false;
+    /// Whether the sequence's request has rules for logits.
+    bool hasRules = false;
   };
   std::vector<Row> rows;
   uint32_t program = 0;
@@ -43,6 +45,7 @@ struct RoundWork {
   struct MixedPrompt {
     SequenceId sequence = 0;
     uint32_t rows = 0;
+    bool hasRules = false;
   };
   std::vector<MixedPrompt> mixed;
   /// The parts of these prompts; the program has this number of prompts.

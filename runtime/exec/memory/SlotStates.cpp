@@ -2,6 +2,8 @@
 
 #include "runtime/exec/memory/SlotStates.h"
 
+#include "runtime/schema/LogitRules.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -32,6 +34,13 @@ static Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
+/// Returns whether programs read the state only if RuleStates has written it
+/// for the sequence. Its rows are as long as the vocabulary.
+static bool isOfRules(std::string_view name) {
+  return name == kLogitRules || name == kTokenCounts || name == kLogitBias ||
+         name == kLogitPath;
+}
+
 Result<std::unique_ptr<SlotStates>> SlotStates::create(const Artifact &artifact,
                                                        Executable &executable) {
   std::unique_ptr<SlotStates> states(new SlotStates(executable));
@@ -45,7 +54,7 @@ Status SlotStates::start(const Artifact &artifact) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
     // Programs write the first value themselves, and the state may be large.
-    if (rule.rebuild == schema::Rebuild::Run)
+    if (rule.rebuild == schema::Rebuild::Run || isOfRules(state.name))
       continue;
     if (!rule.shared) {
       bool isSaved = rule.rebuild == schema::Rebuild::Save;

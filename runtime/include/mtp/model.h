@@ -197,6 +197,9 @@ public:
   /// Whether rounds can stop so that the host sees their drafts before they are
   /// verified (Request::seesDrafts).
   bool showsDrafts() const;
+  /// Returns whether requests may have LogitRules: the model was imported with
+  /// them.
+  bool hasLogitRules() const;
 
   /// Whether requests may ask for log-probabilities of their prompts
   /// (LogprobsRequest::prompt): whether the artifact has the function

@@ -457,6 +457,12 @@ typedef enum mtp_logprobs_mode {
 /* The most likeliest tokens that a request may ask for. */
 #define MTP_LOGPROBS_MAXIMUM 20
 
+/* A number that is added to the logit of a token. */
+typedef struct mtp_token_bias {
+  int32_t token; /* below the vocabulary's size */
+  float bias;    /* finite, or -infinity: the token is never picked */
+} mtp_token_bias;
+
 /* A prompt and how to continue it. The arrays are copied. */
 typedef struct mtp_request {
   size_t size;
@@ -508,10 +514,25 @@ typedef struct mtp_request {
                               mtp_model_scores_prompts */
   int32_t logprobs_mode;   /* an mtp_logprobs_mode, of the output; prompts have
                               MTP_LOGPROBS_RAW in any case */
+  float repetition_penalty; /* above 0. The logit of each token of the prompt
+                               and the output is divided by it if positive, else
+                               multiplied. 1: off. The model must have been
+                               imported with --with-logit-rules for this member
+                               and those below, unless they are off */
+  float presence_penalty;   /* -2 to 2. Subtracted from the logit of each token
+                               of the output */
+  float frequency_penalty;  /* -2 to 2. Subtracted for each occurrence of the
+                               token in the output */
+  const mtp_token_bias *bias; /* added before penalties; several numbers of a
+                                 token are added; may be null */
+  size_t bias_count;
+  const int32_t *allowed_tokens; /* tokens that may be picked; null: all */
+  size_t allowed_count;
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,
-   logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, all else 0. */
+   logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, repetition_penalty = 1, all
+   else 0. */
 void mtp_request_init(mtp_request *request);
 
 /* Queues a sequence and sets `id`, which is never 0. Within a priority and

@@ -20,6 +20,7 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 #define MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 
+#include "mtp/logit_rules.h"
 #include "mtp/logprobs.h"
 #include "mtp/model.h"
 
@@ -65,6 +66,8 @@ struct Request {
   /// At least one token; every id below the vocabulary's size.
   std::vector<int32_t> prompt;
   SamplingParams sampling;
+  /// Only for models with rules (Model::hasLogitRules()), unless all are off.
+  LogitRules rules;
   /// Maximum number of output tokens, at least 1. Prompt and output together
   /// must fit into the envelope's context.
   uint32_t maxTokens = 16;
@@ -73,8 +76,9 @@ struct Request {
   std::vector<int32_t> stopTokens;
   /// Continues after the model's end tokens (not after `stopTokens`).
   bool ignoreEos = false;
-  /// Number of output tokens before which nothing ends the sequence: end and
-  /// stop tokens are output like other tokens. At most `maxTokens`.
+  /// Number of output tokens before which nothing ends the sequence, at most
+  /// `maxTokens`. With Model::hasLogitRules() end and stop tokens are not
+  /// picked before. Otherwise they are output like other tokens.
   uint32_t minTokens = 0;
   /// Scheduling priority; lower values run first. Priority decides about slots,
   /// KV pages and prompt rows. When slots or pages run out, the youngest

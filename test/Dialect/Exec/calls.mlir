@@ -4,6 +4,10 @@
 // A call of each family, with and without its optional operands.
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.state @sampling : memref<2x8xi32>
+exec.state @rules : memref<2x256xi32>
+exec.state @counts : memref<2x64xi32>
+exec.state @path : memref<2x8xi32>
+exec.state @length : memref<2xi32>
 exec.state @page_table : memref<2x4xi32>
 exec.constant @vocabulary dense<3> : tensor<64x1xi32>
 exec.constant @masks dense<[1, 3, 5, 7]> : tensor<4xi64>
@@ -93,6 +97,17 @@ exec.program @picks function {
   // CHECK: exec.sample scan %[[L]] best(%[[B]], %[[C]]) tokens %{{.*}} slots
   %p3 = exec.sample scan %l best (%b, %c) tokens %v slots %s positions %s by %sampling
     : (tensor<4x2xf32>, tensor<4x2xi32>, tensor<4x64xf32>, memref<64x1xi32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>) -> tensor<4x412xi32>
+  %rules = exec.ref @rules : memref<2x256xi32>
+  %counts = exec.ref @counts : memref<2x64xi32>
+  %path = exec.ref @path : memref<2x8xi32>
+  %length = exec.ref @length : memref<2xi32>
+  // CHECK: exec.process_logits draft %{{.*}} slots %{{.*}} positions %{{.*}} by(%{{.*}}, %[[N:.*]], %[[N]]) :
+  %l1 = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts)
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
+  // CHECK: exec.process_logits %{{.*}} best(%{{.*}}, %{{.*}}) slots %{{.*}} positions %{{.*}} places %{{.*}} path(%{{.*}}, %{{.*}}) depth 3 by(%{{.*}}, %[[N]], %[[N]]) :
+  %l2:3 = exec.process_logits %l1 best (%b, %c) slots %s positions %s places %s path (%path, %length) depth 3 by (%rules, %counts, %counts)
+    : (tensor<4x2xf32>, tensor<4x2xi32>, tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>, memref<2xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>)
+      -> (tensor<4x64xf32>, tensor<4x2xf32>, tensor<4x2xi32>)
   // CHECK: exec.sample %[[L]] best(%[[B]], %[[C]]) slots {{.*}} found %{{.*}} :
   %p4 = exec.sample %l best (%b, %c) slots %s positions %s by %sampling found %f
     : (tensor<4x2xf32>, tensor<4x2xi32>, tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>, tensor<4x412xi32>) -> tensor<4xi32>

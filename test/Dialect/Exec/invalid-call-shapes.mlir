@@ -407,6 +407,73 @@ exec.program @p function {
 
 // -----
 
+// process_logits_c1
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  %s2 = exec.input "s2" : tensor<2xi32>
+  // expected-error @+1 {{'exec.process_logits' op failed to verify that all of {logits, slots, positions} have same rows}}
+  %r = exec.process_logits %x slots %s2 positions %s by (%w, %n, %n)
+    : (tensor<4x16xf32>, tensor<2xi32>, tensor<4xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> tensor<4x16xf32>
+}
+
+// -----
+
+// process_logits_c2
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  // expected-error @+1 {{'exec.process_logits' op failed to verify that all of {logits, y} have same shape}}
+  %r = exec.process_logits %x slots %s positions %s by (%w, %n, %n)
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> tensor<4x8xf32>
+}
+
+// -----
+
+// process_logits_c3
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  // expected-error @+1 {{'exec.process_logits' op failed to verify that path, length to be given together}}
+  %r = "exec.process_logits"(%x, %s, %s, %n, %w, %n, %n) <{operandSegmentSizes = array<i32: 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1>}>
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x16xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> tensor<4x16xf32>
+}
+
+// -----
+
+// process_logits_c4
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  %v = exec.columns %x[8 to 16] : tensor<4x16xf32>
+  // expected-error @+1 {{'exec.process_logits' op failed to verify that logits to be no view}}
+  %r = exec.process_logits %v slots %s positions %s by (%w, %n, %n)
+    : (tensor<4x8xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> tensor<4x8xf32>
+}
+
+// -----
+
+// process_logits_c5
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  // expected-error @+1 {{'exec.process_logits' op expected results like logits, best and columns, got 'tensor<4x16xf32>', 'tensor<4x16xf32>'}}
+  %r:2 = exec.process_logits %x slots %s positions %s by (%w, %n, %n)
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> (tensor<4x16xf32>, tensor<4x16xf32>)
+}
+
+// -----
+
 // mask_tokens_c1
 exec.program @p function {
   %x = exec.input "x" : tensor<4x16xf32>

@@ -20,6 +20,7 @@ public:
   Status runPart(uint32_t program, uint32_t n, Part part) override {
     return inner->runPart(program, n, part);
   }
+  void applyRules(bool applies) override { inner->applyRules(applies); }
   Result<std::string> useLibrary() override { return inner->useLibrary(); }
   Status startRounds(uint32_t program, uint32_t n) override {
     return inner->startRounds(program, n);

@@ -36,6 +36,8 @@ const Field *findField(std::span<const Field> fields, std::string_view name);
 
 /// Returns the fields of all requests that generate.
 std::span<const Field> samplingFields();
+/// Returns the fields of penalties, biases and allowed tokens.
+std::span<const Field> ruleFields();
 /// Returns the fields of prompts and of conversations.
 std::span<const Field> promptFields();
 std::span<const Field> conversationFields();

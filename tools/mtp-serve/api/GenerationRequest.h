@@ -97,6 +97,7 @@ struct GenerationRequest {
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
   SamplingParams sampling;
+  LogitRules rules;
   AskedScores scores;
   /// False: each answer gets another seed.
   bool hasSeed = false;

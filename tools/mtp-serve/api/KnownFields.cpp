@@ -25,9 +25,6 @@ static constexpr KnownField kFields[] = {
     // OpenAI: the rest.
     {"best_of", "1"},
     {"suffix", "{}"},
-    {"frequency_penalty", "0"},
-    {"presence_penalty", "0"},
-    {"logit_bias", "{}"},
     {"logprobs", "false"},
     {"top_logprobs", "false 0"},
     {"response_format", "type=text"},
@@ -51,13 +48,11 @@ static constexpr KnownField kFields[] = {
     {"anthropic_version", "*"},
     {"betas", "*"},
     // vLLM.
-    {"repetition_penalty", "1"},
     {"length_penalty", "1"},
     {"use_beam_search", "false"},
     {"prompt_logprobs", "false"},
     {"logprob_token_ids", "{}"},
     {"return_tokens_as_token_ids", "false true"},
-    {"allowed_token_ids", "{}"},
     {"bad_words", "{}"},
     {"structured_outputs", "{}"},
     {"guided_json", "{}"},

@@ -25,6 +25,8 @@ struct ModelFacts {
   /// Limits of the session: drafts per round, and sequences at a time.
   uint32_t maxK = 0;
   uint32_t slots = 0;
+  /// Whether requests may have LogitRules.
+  bool hasLogitRules = false;
   GenerationInfo generation;
   /// Null: prompts and answers are ids only.
   const Tokenizer *tokenizer = nullptr;

@@ -329,6 +329,7 @@ Request serve::sequenceOf(const GenerationRequest &request,
   Request sequence;
   sequence.prompt = prompt.ids;
   sequence.sampling = request.sampling;
+  sequence.rules = request.rules;
   sequence.sampling.seed =
       (request.hasSeed ? request.sampling.seed : seed) + number;
   // A prompt is read by generating one token, which the answer leaves out if

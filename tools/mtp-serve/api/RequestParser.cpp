@@ -111,9 +111,11 @@ MaybeError serve::parseCompletion(std::string_view body,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error = readFields(
-          json.object(),
-          {promptFields(), completionScoreFields(), samplingFields()}, reading))
+  if (MaybeError error =
+          readFields(json.object(),
+                     {promptFields(), completionScoreFields(), samplingFields(),
+                      ruleFields()},
+                     reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
@@ -161,7 +163,7 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (request.form == AnswerForm::OpenAi)
     scores = chatScoreFields();
   if (MaybeError error = readFields(
-          json.object(), {own, conversationFields(), scores, samplingFields()},
+          json.object(), {own, conversationFields(), scores, samplingFields(), ruleFields()},
           reading))
     return error;
   if (!request.isChat)

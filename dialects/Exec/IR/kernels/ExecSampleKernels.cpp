@@ -1,6 +1,7 @@
 //===- ExecSampleKernels.cpp - Kinds that sample --------------------------===//
 
 #include "dialects/Exec/IR/KernelFamily.h"
+#include "runtime/schema/LogitRules.h"
 #include "runtime/schema/SamplingLayout.h"
 
 using namespace mlir;
@@ -102,4 +103,24 @@ void SampleJoinKernelAttr::describe(ContractWriter &w) const {
   describeInputs(w, *this);
   describeBuckets(w, getVocab());
   w.words(w.p0).result(); // picks
+}
+
+void ProcessLogitsKernelAttr::describe(ContractWriter &w) const {
+  int64_t slots = w.limitOf("slots", getSlots());
+  if (getParts() > 0) {
+    w.words(w.p0 * getParts()).update(); // best values
+    w.words(w.p0 * getParts()).update(); // their columns
+  }
+  w.words(w.p0 * getWidth()).update(); // logits
+  w.words(w.p0);                       // slots
+  w.words(w.p0);                       // positions
+  if (getPlaced())
+    w.words(w.p0); // places
+  if (getNodes() > 0) {
+    w.words(Extent(slots) * (2 * getNodes())); // path
+    w.words(Extent(slots));                    // length
+  }
+  w.words(Extent(slots) * ::mtp::kRuleWords); // rules
+  w.words(Extent(slots) * getWidth());        // counts
+  w.words(Extent(slots) * getWidth());        // bias
 }

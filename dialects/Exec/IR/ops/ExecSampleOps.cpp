@@ -71,3 +71,43 @@ bool SampleOp::readsAnyRow(size_t index) {
 KernelAttrInterface MaskTokensOp::makeKernel() {
   return MaskTokensKernelAttr::get(getContext(), {.width = columnsOf(getY())});
 }
+
+//===----------------------------------------------------------------------===//
+// ProcessLogitsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProcessLogitsOp::verify() {
+  bool isRanked = getRanked().size() == 2 && getBest() &&
+                  getRanked()[0].getType() == getBest().getType() &&
+                  getRanked()[1].getType() == getColumns().getType();
+  if (isRanked || (getRanked().empty() && !getBest())) // C5
+    return success();
+  return emitOpError("expected results like logits, best and columns, got ")
+         << getResultTypes();
+}
+
+Value ProcessLogitsOp::getResultFor(Value operand) {
+  if (operand == getLogits())
+    return getY();
+  if (getBest() && operand == getBest())
+    return getRanked()[0];
+  return getBest() && operand == getColumns() ? getRanked()[1] : Value();
+}
+
+KernelAttrInterface ProcessLogitsOp::makeKernel() {
+  return ProcessLogitsKernelAttr::get(
+      getContext(), {.width = columnsOf(getLogits()),
+                     .parts = getBest() ? columnsOf(getBest()) : 0,
+                     .nodes = getPath() ? columnsOf(getPath()) / 2 : 0,
+                     .depth = getPath() ? int64_t(getDepth()) : 0,
+                     .placed = bool(getPlaces()),
+                     .slots = rowLimitOf(getRules())});
+}
+
+llvm::SmallVector<Count> ProcessLogitsOp::getKernelParams() {
+  return {rowsOf(getLogits())};
+}
+
+bool ProcessLogitsOp::readsAnyRow(size_t index) {
+  return isa<MemRefType>(getOperand(index).getType());
+}

@@ -113,4 +113,67 @@ def Exec_MaskTokensOp : Exec_CallOp<"mask_tokens", [
   let syntax = "$x `,` $tokens";
 }
 
+def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
+    AttrSizedOperandSegments,
+    Exec_SameRows<["logits", "slots", "positions"]>,
+    Exec_SameShape<["logits", "y"]>, Exec_Together<["best", "columns"]>,
+    Exec_Together<["path", "length"]>, Exec_Whole<"logits">,
+    Exec_Whole<"best">]> {
+  let summary = "Apply the logit rules of each row's slot to its logits";
+  let description = [{
+    Works in place: the results have the buffers of `logits`, `best` and
+    `columns`, and no later call reads these operands. A row whose slot has no
+    rules stays as it is. A device may leave out the call if no slot of the
+    batch has rules. `runtime/schema/LogitRules.h` describes the words of
+    `rules` and the formulas.
+
+    `path` has the nodes of each slot's window: their tokens, then their
+    parents. A row at place p has node p - `length` of its slot, and the tokens
+    of its ancestors, at most `depth`, count as output before the row. Places
+    are positions if they are not given. Without `path` the tokens before a row
+    are those that `counts` has. With `draft` the rows only pick drafts.
+
+    If a head gave the best of each panel (`best` and `columns`), the first
+    panel gets the best of the row, and all other panels -infinity.
+
+    Example:
+    ```mlir
+    %y = exec.process_logits %logits slots %s positions %p
+        by (%rules, %counts, %bias)
+        : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x256xi32>,
+           memref<2x64xi32>, memref<2x64xi32>) -> tensor<1x64xf32>
+    ```
+    - (C1) logits, slots and positions have the same number of rows.
+    - (C2) y has the shape of logits.
+    - (C3) best and columns are given together, and path and length.
+    - (C4) logits and best are no views.
+    - (C5) the other results have the types of best and columns, if these are
+      given.
+  }];
+  let inputs = (ins Optional<Exec_Rows>:$best,
+                    Optional<Exec_NumberRows>:$columns, Exec_Rows:$logits,
+                    Exec_Numbers:$slots, Exec_Numbers:$positions,
+                    Optional<Exec_Numbers>:$places,
+                    Optional<Exec_NumberRows>:$path,
+                    Optional<Exec_Numbers>:$length, Exec_NumberRows:$rules,
+                    Exec_NumberRows:$counts, Exec_NumberRows:$bias,
+                    DefaultValuedAttr<I64Attr, "0">:$depth, UnitAttr:$draft);
+  let results = (outs Exec_RowsResult:$y,
+                      Variadic<Exec_CountedTensor<[F32, I32], [2],
+                                                  "static rows">>:$ranked);
+  let syntax = [{
+    (`draft` $draft^)? $logits (`best` `(` $best^ `,` $columns `)`)?
+    `slots` $slots `positions` $positions (`places` $places^)?
+    (`path` `(` $path^ `,` $length `)`)? (`depth` $depth^)?
+    `by` `(` $rules `,` $counts `,` $bias `)`
+  }];
+  let methods = [{
+    ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();
+    bool readsAnyRow(size_t index);
+    /// Returns the result that has the buffer of an operand; null if none has.
+    ::mlir::Value getResultFor(::mlir::Value operand);
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // EXEC_SAMPLE_OPS

@@ -1,0 +1,112 @@
+//===- RuleStates.cpp - The rules of a slot's logits ----------------------===//
+
+#include "runtime/exec/launch/RuleStates.h"
+#include "runtime/schema/LogitRules.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+using namespace mtp;
+
+static bool hasPenalties(const LogitRules &rules) {
+  return rules.repetitionPenalty != 1 || rules.presencePenalty != 0 ||
+         rules.frequencyPenalty != 0;
+}
+
+static bool hasBias(const LogitRules &rules) {
+  return !rules.bias.empty() || !rules.allowedTokens.empty();
+}
+
+bool mtp::hasRules(const Request &request) {
+  return hasPenalties(request.rules) || hasBias(request.rules) ||
+         request.minTokens > 0;
+}
+
+RuleStates::RuleStates(const Artifact &artifact, Executable &executable)
+    : executable(executable), vocab(artifact.envelope->vocab()) {
+  std::optional<uint32_t> countState = artifact.findState(kTokenCounts);
+  std::optional<uint32_t> biasState = artifact.findState(kLogitBias);
+  if (!countState || !biasState)
+    return;
+  rules = artifact.findState(kLogitRules);
+  counts = *countState;
+  bias = *biasState;
+}
+
+Status RuleStates::writeWords(uint32_t state, uint32_t slot,
+                              const std::vector<int32_t> &words,
+                              uint64_t width) {
+  uint64_t bytes = words.size() * sizeof(int32_t);
+  return executable.write(
+      {schema::Space::State, state, slot * width * sizeof(int32_t), bytes},
+      words.data(), bytes);
+}
+
+/// Returns the words of the request's penalties and end tokens.
+static std::vector<int32_t> headOf(const Request &request,
+                                   std::span<const int32_t> ends) {
+  const LogitRules &rules = request.rules;
+  auto bits = [](float value) { return std::bit_cast<int32_t>(value); };
+  std::vector<int32_t> words(kRuleWords, 0);
+  words[kRuleFlags] = (hasPenalties(rules) ? kRulePenalties : 0) |
+                      (hasBias(rules) ? kRuleBias : 0) |
+                      (request.minTokens > 0 ? kRuleMasksEnds : 0);
+  words[kRuleRepetition] = bits(rules.repetitionPenalty);
+  words[kRulePresence] = bits(rules.presencePenalty);
+  words[kRuleFrequency] = bits(rules.frequencyPenalty);
+  words[kRuleEndsFrom] = int32_t(std::min<uint64_t>(
+      uint64_t(request.prompt.size()) + request.minTokens, INT32_MAX));
+  size_t count = std::min(ends.size(), size_t(kMostRuleEnds));
+  words[kRuleEndCount] = int32_t(count);
+  std::copy_n(ends.begin(), count, words.begin() + kRuleEnds);
+  return words;
+}
+
+/// Returns the word of each token in "token_counts".
+static std::vector<int32_t> countTokens(std::span<const int32_t> tokens,
+                                        size_t prompt, uint64_t vocab) {
+  std::vector<int32_t> words(vocab, 0);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    int32_t &word = words[size_t(tokens[i])];
+    word = i < prompt ? word | kCountInPrompt : word + kCountOfOutput;
+  }
+  return words;
+}
+
+/// Returns the bits of the bias of each token. Tokens that are not allowed get
+/// -infinity.
+static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
+  std::vector<float> bias(vocab, 0);
+  if (!rules.allowedTokens.empty()) {
+    std::ranges::fill(bias, -std::numeric_limits<float>::infinity());
+    for (int32_t token : rules.allowedTokens)
+      bias[size_t(token)] = 0;
+  }
+  for (const TokenBias &entry : rules.bias)
+    bias[size_t(entry.token)] += entry.bias;
+  std::vector<int32_t> words(vocab);
+  std::ranges::transform(bias, words.begin(), [](float value) {
+    return std::bit_cast<int32_t>(value);
+  });
+  return words;
+}
+
+Status RuleStates::write(uint32_t slot, const Request &request,
+                         std::span<const int32_t> tokens,
+                         std::span<const int32_t> ends) {
+  if (!rules)
+    return okStatus();
+  // Without flags no other word is read.
+  if (!hasRules(request))
+    return writeWords(*rules, slot, {0}, kRuleWords);
+  MTP_RETURN_IF_ERROR(
+      writeWords(*rules, slot, headOf(request, ends), kRuleWords));
+  if (hasBias(request.rules))
+    MTP_RETURN_IF_ERROR(
+        writeWords(bias, slot, biasWords(request.rules, vocab), vocab));
+  if (!hasPenalties(request.rules))
+    return okStatus();
+  return writeWords(counts, slot,
+                    countTokens(tokens, request.prompt.size(), vocab), vocab);
+}

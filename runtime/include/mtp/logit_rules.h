@@ -1,0 +1,38 @@
+//===- logit_rules.h - Rules that change logits -----------------*- C++ -*-===//
+
+#ifndef MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
+#define MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
+
+#include <cstdint>
+#include <vector>
+
+namespace mtp {
+
+/// A number that is added to the logit of a token.
+struct TokenBias {
+  /// Below the vocabulary's size.
+  int32_t token = 0;
+  /// Finite, or -infinity: the token is never picked.
+  float bias = 0;
+};
+
+/// Rules that change logits before a token is picked, in this order: end tokens
+/// (Request::minTokens), allowed tokens and bias, then penalties. Each row sees
+/// the tokens before it, so the output is the same at every k.
+struct LogitRules {
+  /// Above 0. The logit of each token of the prompt and the output is divided
+  /// by it if positive, else multiplied. One: off.
+  float repetitionPenalty = 1;
+  /// From -2 to 2. Subtracted from the logit of each token of the output.
+  float presencePenalty = 0;
+  /// From -2 to 2. Subtracted for each occurrence of the token in the output.
+  float frequencyPenalty = 0;
+  /// Each token may occur several times; its numbers are added.
+  std::vector<TokenBias> bias;
+  /// Tokens that may be picked, each below the vocabulary's size. Empty: all.
+  std::vector<int32_t> allowedTokens;
+};
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H

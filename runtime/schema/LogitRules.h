@@ -1,0 +1,58 @@
+//===- LogitRules.h - Layout of the rules of logits -------------*- C++ -*-===//
+//
+// Words of the state "logit_rules", which says how the logits of a slot's rows
+// change before a token is picked. FORMAT.md describes the formulas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_RUNTIME_SCHEMA_LOGITRULES_H
+#define MTP_RUNTIME_SCHEMA_LOGITRULES_H
+
+#include <cstdint>
+#include <string_view>
+
+namespace mtp {
+
+/// States of the rules, each with a row per slot.
+inline constexpr std::string_view kLogitRules = "logit_rules";
+inline constexpr std::string_view kTokenCounts = "token_counts";
+inline constexpr std::string_view kLogitBias = "logit_bias";
+inline constexpr std::string_view kLogitPath = "logit_path";
+
+/// Words of a slot in the state "logit_rules".
+enum RuleWord : int64_t {
+  /// Bits of RuleFlag; 0 if the slot has no rules. Other words and states of
+  /// the slot are read only if their bit is set.
+  kRuleFlags,
+  /// f32: the repetition, presence and frequency penalty.
+  kRuleRepetition,
+  kRulePresence,
+  kRuleFrequency,
+  /// End tokens are masked in rows whose next position is below this one.
+  kRuleEndsFrom,
+  /// Number of end tokens.
+  kRuleEndCount,
+  /// The end tokens.
+  kRuleEnds = 8,
+};
+inline constexpr int64_t kRuleWords = 256;
+/// Maximum number of end tokens that are masked.
+inline constexpr int64_t kMostRuleEnds = kRuleWords - kRuleEnds;
+
+enum RuleFlag : int32_t {
+  /// The slot has penalties; its row of "token_counts" is valid.
+  kRulePenalties = 1,
+  /// The slot's row of "logit_bias" is valid.
+  kRuleBias = 2,
+  /// End tokens are masked below kRuleEndsFrom.
+  kRuleMasksEnds = 4,
+};
+
+/// Bits of a word of "token_counts": whether the token is in the prompt. The
+/// number of its occurrences in the output is counted from the next bit on.
+inline constexpr int32_t kCountInPrompt = 1;
+inline constexpr int32_t kCountOfOutput = 2;
+
+} // namespace mtp
+
+#endif // MTP_RUNTIME_SCHEMA_LOGITRULES_H

@@ -1,0 +1,163 @@
+//===- ProcessLogits_test.cpp - The rules of a slot's logits --------------===//
+
+#include "harness/Harness.h"
+
+#include "runtime/schema/LogitRules.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mtp;
+using namespace mtp::codegen;
+using namespace mtp::codegen::test;
+
+namespace {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr int kSlots = 3, kNodes = 6, kRows = 7, kParts = 3;
+
+/// The rules of all slots, and a window with a tree in each.
+struct Rules {
+  explicit Rules(int width)
+      : words(kSlots * kRuleWords), counts(size_t(kSlots) * width),
+        bias(size_t(kSlots) * width), path(kSlots * 2 * kNodes),
+        length{10, 20, 30} {
+    auto bits = [](float value) { return std::bit_cast<int32_t>(value); };
+    for (int slot = 0; slot < kSlots; ++slot) {
+      int32_t *own = &words[slot * kRuleWords];
+      // Slot 2 has no rules, and memory that must not be read.
+      own[kRuleFlags] = slot == 0   ? kRulePenalties | kRuleMasksEnds
+                        : slot == 1 ? kRulePenalties | kRuleBias
+                                    : 0;
+      own[kRuleRepetition] = bits(slot == 0 ? 1.25f : 0.75f);
+      own[kRulePresence] = bits(slot == 0 ? 0.5f : -0.25f);
+      own[kRuleFrequency] = bits(slot == 0 ? -0.125f : 0.375f);
+      own[kRuleEndsFrom] = 13;
+      own[kRuleEndCount] = 3;
+      for (int i = 0; i < 3; ++i)
+        own[kRuleEnds + i] = int32_t(i * (width / 3 + 1));
+      for (int token = 0; token < width; ++token) {
+        counts[slot * width + token] = slot == 2        ? -1
+                                       : token % 5 == 1 ? 1 + 2 * (token % 3)
+                                                        : token % 4;
+        bias[slot * width + token] =
+            slot == 1 && token % 3 == 0 ? bits(token % 2 ? -kInf : 1.5f) : 0;
+      }
+      // Nodes 1 and 2 follow the anchor, and node n the node n - 2.
+      for (int node = 1; node < kNodes; ++node) {
+        path[slot * 2 * kNodes + node] = node % 3 == 0 ? 1 : (node * 7) % width;
+        path[slot * 2 * kNodes + kNodes + node] = std::max(node - 2, 0);
+      }
+    }
+  }
+
+  /// Returns the logit of a row after all rules.
+  float ruled(float logit, int width, int slot, int position, int node,
+              int token) const {
+    const int32_t *own = &words[slot * kRuleWords];
+    auto number = [&](int word) { return std::bit_cast<float>(own[word]); };
+    if (own[kRuleFlags] == 0)
+      return logit;
+    if (own[kRuleFlags] & kRuleMasksEnds && position + 1 < own[kRuleEndsFrom])
+      for (int i = 0; i < own[kRuleEndCount]; ++i)
+        if (own[kRuleEnds + i] == token)
+          logit = -kInf;
+    if (own[kRuleFlags] & kRuleBias)
+      logit += std::bit_cast<float>(bias[slot * width + token]);
+    int32_t word = counts[slot * width + token];
+    int output = word / kCountOfOutput;
+    for (; node > 0; node = path[slot * 2 * kNodes + kNodes + node])
+      output += path[slot * 2 * kNodes + node] == token;
+    if (word % 2 || output > 0)
+      logit = logit > 0 ? logit / number(kRuleRepetition)
+                        : logit * number(kRuleRepetition);
+    logit -= number(kRuleFrequency) * float(output);
+    return output > 0 ? logit - number(kRulePresence) : logit;
+  }
+
+  Ints words, counts, bias, path, length;
+};
+
+/// Rows of all slots, a padding row among them.
+struct Rows {
+  Rows(int width, bool isPlaced) : width(width), isPlaced(isPlaced) {
+    // A row at place p has a rotary position of its own in a tree.
+    position = isPlaced ? Ints{10, 12, 23, 20, 31, -1, 22} : place;
+    for (int i = 0; i < kRows * width; ++i)
+      x.push_back(float(i * 37 % 101 - 50) / 8);
+  }
+
+  /// Runs the kernel, and keeps the logits and the best of each part.
+  void run(const TestTarget &target, const Rules &rules) {
+    Kernel kernel(target, "process_logits",
+                  "width = " + std::to_string(width) +
+                      ", parts = 3, nodes = 6, depth = 3, slots = 3" +
+                      (isPlaced ? ", placed = true" : ""));
+    Guarded<float> best(Floats(kRows * kParts, 100.0f)), logits(x);
+    Guarded<int32_t> columns(Ints(kRows * kParts, 1)), slots(slot),
+        positions(position), places(place), path(rules.path),
+        length(rules.length), words(rules.words), counts(rules.counts),
+        bias(rules.bias);
+    std::vector<void *> buffers{best.data(), columns.data(), logits.data(),
+                                slots.data(), positions.data()};
+    if (isPlaced)
+      buffers.push_back(places.data());
+    for (Guarded<int32_t> *each : {&path, &length, &words, &counts, &bias})
+      buffers.push_back(each->data());
+    kernel.run(buffers, {kRows}, Split::Random);
+    y = logits.values();
+    winners = best.values();
+    winnerColumns = columns.values();
+  }
+
+  void expectRow(int row, const Rules &rules) const {
+    bool isRuled = position[row] >= 0 && slot[row] != 2;
+    int winner = 0;
+    for (int token = 0; token < width; ++token) {
+      float was = x[row * width + token], is = y[row * width + token];
+      float want =
+          isRuled ? rules.ruled(was, width, slot[row], position[row],
+                                place[row] - rules.length[slot[row]], token)
+                  : was;
+      // A GPU may round a product and its difference once.
+      if (std::isinf(want))
+        ASSERT_EQ(is, want) << width << " " << row << " " << token;
+      else
+        ASSERT_NEAR(is, want, 1e-6f) << width << " " << row << " " << token;
+      if (is > y[row * width + winner])
+        winner = token;
+    }
+    EXPECT_EQ(winners[row * kParts],
+              isRuled ? y[row * width + winner] : 100.0f);
+    EXPECT_EQ(winnerColumns[row * kParts], isRuled ? winner : 1);
+    for (int part = 1; part < kParts; ++part)
+      EXPECT_EQ(winners[row * kParts + part], isRuled ? -kInf : 100.0f);
+  }
+
+  int width;
+  bool isPlaced;
+  Ints slot{0, 0, 1, 1, 2, 0, 1}, place{10, 13, 25, 20, 31, -1, 23}, position;
+  Floats x, y, winners;
+  Ints winnerColumns;
+};
+
+} // namespace
+
+TEST(ProcessLogits, AppliesTheRulesOfEachSlot) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    for (int width : {5, 31, 64, 112, 1031})
+      for (bool isPlaced : {false, true}) {
+        Rules rules(width);
+        Rows rows(width, isPlaced);
+        rows.run(target, rules);
+        for (int row = 0; row < kRows; ++row)
+          rows.expectRow(row, rules);
+      }
+  }
+}

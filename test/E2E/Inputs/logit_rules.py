@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Compares picks with rules with an oracle of vLLM's formulas. Standard library only.
+
+  logit_rules.py MODEL.bin
+
+The model's own logits come from prompt_logits, which has no rules. The oracle applies the rules in
+the order of vLLM's sampler, with every operation rounded to f32: end tokens are masked, the bias is
+added, then come the repetition, frequency and presence penalties. Each greedy token must be the
+best of the oracle's logits, at k = 0 and with drafts.
+"""
+
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROWS = 32  # of prompt_logits: the chunk of the artifact
+PROMPT = [5, 9, 2, 5, 9, 40, 41]
+LENGTH = 24
+
+
+def f32(value):
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def penalized(logits, prompt, output, rules):
+    """Returns the logits of the row after prompt and output."""
+    result = list(logits)
+    if len(output) < rules.get("min", 0):
+        for token in rules["stop"]:
+            result[token] = -math.inf
+    for token, bias in rules.get("bias", {}).items():
+        result[token] = f32(result[token] + f32(bias))
+    repetition, frequency, presence = (
+        f32(rules.get(name, neutral))
+        for name, neutral in (("repetition", 1), ("frequency", 0), ("presence", 0)))
+    for token in set(prompt) | set(output):
+        logit = result[token]
+        result[token] = f32(logit / repetition if logit > 0 else logit * repetition)
+    for token in set(output):
+        result[token] = f32(result[token] - f32(frequency * output.count(token)))
+        result[token] = f32(result[token] - presence)
+    return result
+
+
+def flags_of(rules):
+    flags = []
+    for name in ("repetition", "frequency", "presence"):
+        if name in rules:
+            flags.append(f"--{name}-penalty={rules[name]}")
+    for token, bias in rules.get("bias", {}).items():
+        flags.append(f"--logit-bias={token}={bias}")
+    if "min" in rules:
+        flags += [f"--min-tokens={rules['min']}",
+                  "--stop-id=" + ",".join(map(str, rules["stop"]))]
+    return flags
+
+
+def generate(artifact, k, rules):
+    command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(LENGTH), "--ignore-eos",
+               "--temperature=0", "--threads=1", "--ids", ",".join(map(str, PROMPT)),
+               *flags_of(rules)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    return json.loads(run.stdout)["sequences"][0]["output_ids"]
+
+
+def raw_logits(artifact, text):
+    """Returns the model's logits after each token of a text."""
+    padding = ROWS - len(text)
+    inputs = [text + [0] * padding, [0] * ROWS, list(range(len(text))) + [-1] * padding]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "logits.npy"
+        subprocess.run(["mtp-run", artifact, "--function=@prompt_logits",
+                        *(f"--input={ROWS}xi32={numbers}" for numbers in inputs),
+                        f"--output=@{path}"], check=True, stdout=subprocess.DEVNULL)
+        data = path.read_bytes()
+    begin = 10 + struct.unpack_from("<H", data, 8)[0]
+    values = struct.unpack_from(f"<{(len(data) - begin) // 4}f", data, begin)
+    width = len(values) // ROWS
+    return [values[row * width:(row + 1) * width] for row in range(len(text))]
+
+
+def check(artifact, rules):
+    """Returns the number of tokens that the rules changed."""
+    tokens = generate(artifact, 0, rules)
+    assert tokens == generate(artifact, 3, rules), rules
+    logits = raw_logits(artifact, PROMPT + tokens)
+    changed = 0
+    for i, token in enumerate(tokens):
+        row = logits[len(PROMPT) + i - 1]
+        own = penalized(row, PROMPT, tokens[:i], rules)
+        best = own.index(max(own))
+        assert token == best, (rules, i, token, best, own[token], own[best])
+        changed += best != row.index(max(row))
+    return changed
+
+
+def main():
+    total = 0
+    for rules in (
+            {"repetition": 1.5}, {"repetition": 0.8}, {"frequency": 0.7}, {"presence": 1.9},
+            {"frequency": -0.3, "presence": 0.6, "repetition": 1.1},
+            {"bias": {3: 2.5, 17: "-inf", 40: -1.25}},
+            {"bias": {7: 1.5, 9: 0.5}, "repetition": 1.3, "frequency": 0.25},
+            {"min": 9, "stop": list(range(0, 112, 2)), "presence": 0.5}):
+        rules = {**rules, "bias": {t: float(b) for t, b in rules.get("bias", {}).items()}}
+        total += check(sys.argv[1], rules)
+    print(f"{total} tokens changed, all as the formulas say")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+//===- logit_rules_test.cpp - Rules of logits run only if asked -----------===//
+
+#include "harness/Generation.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/schema/LogitRules.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
+#include "test/Runtime/support/OpenSession.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// Notes whether runs include the commands for rules, and may leave these out.
+class WatchedExecutable : public ForwardingExecutable {
+public:
+  WatchedExecutable(std::unique_ptr<Executable> inner, std::set<bool> &applied,
+                    bool leavesOut)
+      : ForwardingExecutable(std::move(inner)), applied(applied),
+        leavesOut(leavesOut) {}
+
+  void applyRules(bool applies) override {
+    applied.insert(applies);
+    inner->applyRules(applies && !leavesOut);
+  }
+
+private:
+  std::set<bool> &applied;
+  bool leavesOut;
+};
+
+std::vector<Request> someRequests(bool haveRules) {
+  std::vector<Request> requests(3);
+  for (uint32_t i = 0; i < requests.size(); ++i) {
+    for (uint32_t token = 0; token < 7 + i; ++token)
+      requests[i].prompt.push_back(textToken(/*text=*/i, token, 112));
+    requests[i].maxTokens = 16;
+    requests[i].ignoreEos = true;
+    if (haveRules && i < 2)
+      requests[i].rules.frequencyPenalty = 2;
+  }
+  return requests;
+}
+
+/// Returns the tokens of each request.
+std::vector<std::vector<int32_t>> run(const std::vector<Request> &requests,
+                                      std::set<bool> &applied,
+                                      bool leavesOut = false) {
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> loaded) {
+    return std::make_unique<WatchedExecutable>(std::move(loaded), applied,
+                                               leavesOut);
+  };
+  auto session = openSession(loadArtifact("mimo-mtp1.rules"),
+                             single(/*k=*/3, /*slots=*/4), std::move(setup));
+  std::vector<SequenceId> ids;
+  for (const Request &request : requests)
+    ids.push_back(*session->add(request));
+  while (!session->idle())
+    EXPECT_TRUE(session->step().isOk());
+  std::vector<std::vector<int32_t>> tokens;
+  for (SequenceId id : ids)
+    tokens.push_back(collect(*session, id).tokens);
+  return tokens;
+}
+
+} // namespace
+
+TEST(LogitRules, NoKernelRunsForThemUnlessARequestHasRules) {
+  std::set<bool> without, with, leftOut;
+  auto plain = run(someRequests(false), without);
+  EXPECT_EQ(without, std::set<bool>{false});
+  auto ruled = run(someRequests(true), with);
+  EXPECT_TRUE(with.contains(true));
+  EXPECT_NE(ruled[0], plain[0]);
+  EXPECT_NE(ruled[1], plain[1]);
+  EXPECT_EQ(ruled[2], plain[2]);
+  // The states say what the rules are, but the kernels that read them are left
+  // out.
+  EXPECT_EQ(run(someRequests(true), leftOut, /*leavesOut=*/true), plain);
+}
+
+// The programs with rules have the commands of those without, and one for each
+// pick.
+TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
+  std::shared_ptr<const Model> model = loadArtifact("mimo-mtp1.rules");
+  ASSERT_TRUE(model && model->hasLogitRules());
+  const Artifact &artifact = ModelAccess::file(*model)->artifact();
+  const EnvelopeInfo &envelope = *model->envelope();
+  uint64_t bytes = 0;
+  for (const State &state : artifact.states)
+    if (state.name == kTokenCounts || state.name == kLogitBias)
+      bytes += state.bytes;
+  EXPECT_EQ(bytes, uint64_t(envelope.maxBatch) * envelope.vocab * 8);
+}
+
+TEST(LogitRules, AreRefusedByAModelWithoutThem) {
+  auto session = Session::create(loadArtifact("mimo-mtp1.f32"));
+  ASSERT_TRUE(session.isOk());
+  Request request = someRequests(true)[0];
+  auto added = (*session)->add(request);
+  ASSERT_FALSE(added.isOk());
+  EXPECT_NE(added.status().message().find("--with-logit-rules"),
+            std::string::npos);
+  request.rules = {};
+  EXPECT_TRUE((*session)->add(request).isOk());
+}
+
+TEST(LogitRules, AreChecked) {
+  auto session = Session::create(loadArtifact("mimo-mtp1.rules"));
+  ASSERT_TRUE(session.isOk());
+  auto refused = [&](LogitRules rules) {
+    Request request = someRequests(false)[0];
+    request.rules = std::move(rules);
+    auto added = (*session)->add(request);
+    return added.isOk() ? "" : std::string(added.status().message());
+  };
+  EXPECT_EQ(refused({.repetitionPenalty = 0}),
+            "expected a repetition penalty above 0, got 0.000000");
+  EXPECT_EQ(refused({.presencePenalty = 2.5f}),
+            "expected a presence penalty of -2 to 2, got 2.500000");
+  EXPECT_EQ(refused({.frequencyPenalty = -3}),
+            "expected a frequency penalty of -2 to 2, got -3.000000");
+  EXPECT_EQ(refused({.bias = {{112, 1}}}),
+            "expected a bias of a token below 112, got token 112");
+  EXPECT_EQ(refused({.bias = {{3, INFINITY}}}),
+            "expected a finite bias or -infinity of token 3, got inf");
+  EXPECT_EQ(refused({.allowedTokens = {-1}}),
+            "expected allowed tokens below 112, got -1");
+}
