@@ -7,11 +7,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -20,6 +22,10 @@
 using namespace mtp;
 using mtp::cache::Descriptor;
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// How often a caller is asked whether a child shall end.
+static constexpr std::chrono::milliseconds kPeriod{100};
 
 static bool isProgram(const std::string &path) {
   struct stat info;
@@ -27,8 +33,12 @@ static bool isProgram(const std::string &path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-std::string start::findProgram(const std::string &name) {
+std::string start::findProgram(const std::string &name,
+                               const std::string &folder) {
   std::error_code error;
+  if (std::string inside = strCat(folder, "/", name);
+      !folder.empty() && isProgram(inside))
+    return inside;
   fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (std::string beside = self.replace_filename(name).string();
       !error && isProgram(beside))
@@ -116,9 +126,10 @@ struct Pipe {
   }
 };
 
-/// Becomes the program. Writes the error number to `failure` if that fails.
+/// Becomes the program, with signals as `forwarding` found them; null: as they
+/// are. Writes the error number to `failure` if that fails.
 [[noreturn]] void become(char *const *command, pid_t parent,
-                         Forwarding &forwarding, int error, int failure) {
+                         Forwarding *forwarding, int error, int failure) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent)
     ::_exit(1);
@@ -126,32 +137,47 @@ struct Pipe {
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(error, STDERR_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  forwarding.restoreInChild();
+  if (forwarding)
+    forwarding->restoreInChild();
   ::execv(command[0], command);
   int number = errno;
   (void)!::write(failure, &number, sizeof(number));
   ::_exit(1);
 }
 
-/// Reads until the end of the pipe and passes lines on.
-void readLines(int pipe, const std::function<void(std::string)> &onLine) {
-  std::string text;
-  std::array<char, 4096> part;
-  while (true) {
+/// Reads a pipe and passes lines on.
+class LineReader {
+public:
+  LineReader(int pipe, const std::function<void(std::string)> &onLine)
+      : pipe(pipe), onLine(onLine) {}
+
+  /// Waits for a part of the text; returns false at the end of the pipe.
+  bool readPart() {
+    std::array<char, 4096> part;
     ssize_t got = ::read(pipe, part.data(), part.size());
     if (got < 0 && errno == EINTR)
-      continue;
+      return true;
     if (got <= 0)
-      break;
+      return false;
     text.append(part.data(), size_t(got));
     for (size_t end; (end = text.find('\n')) != text.npos;) {
       onLine(text.substr(0, end + 1));
       text.erase(0, end + 1);
     }
+    return true;
   }
-  if (!text.empty())
-    onLine(text + "\n");
-}
+
+  /// Passes on the last line, if it has no end.
+  void finish() {
+    if (!text.empty())
+      onLine(text + "\n");
+  }
+
+private:
+  int pipe;
+  const std::function<void(std::string)> &onLine;
+  std::string text;
+};
 
 start::ChildEnd waitFor(pid_t child) {
   int status = 0;
@@ -165,15 +191,29 @@ start::ChildEnd waitFor(pid_t child) {
   return end;
 }
 
+std::vector<char *> wordsOf(const std::vector<std::string> &command) {
+  std::vector<char *> words;
+  for (const std::string &word : command)
+    words.push_back(const_cast<char *>(word.c_str()));
+  words.push_back(nullptr);
+  return words;
+}
+
+/// Returns the error of become(), from its pipe.
+Status startError(const std::string &program, int pipe) {
+  int number;
+  if (::read(pipe, &number, sizeof(number)) == sizeof(number))
+    return failedPrecondition(
+        strCat("cannot start ", program, ": ", std::strerror(number)));
+  return okStatus();
+}
+
 } // namespace
 
 Result<start::ChildEnd>
 start::runChild(const std::vector<std::string> &command,
                 const std::function<void(std::string)> &onLine) {
-  std::vector<char *> words;
-  for (const std::string &word : command)
-    words.push_back(const_cast<char *>(word.c_str()));
-  words.push_back(nullptr);
+  std::vector<char *> words = wordsOf(command);
   MTP_ASSIGN_OR_RETURN(Pipe failure, Pipe::open());
   MTP_ASSIGN_OR_RETURN(Pipe lines, Pipe::open());
   int error = onLine ? lines.write.get() : STDERR_FILENO;
@@ -184,19 +224,61 @@ start::runChild(const std::vector<std::string> &command,
     return resourceExhausted(
         strCat("cannot start ", command[0], ": ", std::strerror(errno)));
   if (child == 0)
-    become(words.data(), self, forwarding, error, failure.write.get());
+    become(words.data(), self, &forwarding, error, failure.write.get());
   childId = child;
   forwarding.begin();
   failure.write = Descriptor();
   lines.write = Descriptor();
-  if (onLine)
-    readLines(lines.read.get(), onLine);
+  if (onLine) {
+    LineReader reader(lines.read.get(), onLine);
+    while (reader.readPart())
+      ;
+    reader.finish();
+  }
   ChildEnd end = waitFor(child);
   end.interrupt = interrupt;
-  int number;
-  if (::read(failure.read.get(), &number, sizeof(number)) == sizeof(number))
-    return failedPrecondition(
-        strCat("cannot start ", command[0], ": ", std::strerror(number)));
+  MTP_RETURN_IF_ERROR(startError(command[0], failure.read.get()));
+  return end;
+}
+
+Result<start::ChildEnd>
+start::runCancellable(const std::vector<std::string> &command,
+                      const std::function<void(std::string)> &onLine,
+                      const std::function<bool()> &isCancelled) {
+  std::vector<char *> words = wordsOf(command);
+  MTP_ASSIGN_OR_RETURN(Pipe failure, Pipe::open());
+  MTP_ASSIGN_OR_RETURN(Pipe lines, Pipe::open());
+  pid_t self = ::getpid();
+  pid_t child = ::fork();
+  if (child < 0)
+    return resourceExhausted(
+        strCat("cannot start ", command[0], ": ", std::strerror(errno)));
+  if (child == 0)
+    become(words.data(), self, nullptr, lines.write.get(), failure.write.get());
+  failure.write = Descriptor();
+  lines.write = Descriptor();
+  ChildEnd end;
+  LineReader reader(lines.read.get(), onLine);
+  Clock::time_point asked = Clock::now();
+  for (bool isOpen = true; isOpen;) {
+    pollfd pipe{lines.read.get(), POLLIN, 0};
+    if (::poll(&pipe, 1, kPeriod.count()) > 0)
+      isOpen = reader.readPart();
+    if (Clock::now() - asked < kPeriod * (end.interrupt ? 10 : 1))
+      continue;
+    asked = Clock::now();
+    if (end.interrupt)
+      ::kill(child, SIGKILL);
+    else if (isCancelled()) {
+      end.interrupt = SIGINT;
+      ::kill(child, SIGINT);
+    }
+  }
+  reader.finish();
+  int interrupt = end.interrupt;
+  end = waitFor(child);
+  end.interrupt = interrupt;
+  MTP_RETURN_IF_ERROR(startError(command[0], failure.read.get()));
   return end;
 }
 

@@ -11,9 +11,10 @@
 
 namespace mtp::start {
 
-/// Returns the path of a program: beside this program, else in a folder of
-/// PATH. Empty if there is none.
-std::string findProgram(const std::string &name);
+/// Returns the path of a program: in `folder` if one is given, else beside this
+/// program, else in a folder of PATH. Empty if there is none.
+std::string findProgram(const std::string &name,
+                        const std::string &folder = {});
 
 /// How a child ended.
 struct ChildEnd {
@@ -34,6 +35,14 @@ struct ChildEnd {
 /// child is killed if this process dies. Requires a process with one thread.
 Result<ChildEnd> runChild(const std::vector<std::string> &command,
                           const std::function<void(std::string)> &onLine);
+
+/// Runs a program as runChild() does, in a process with any number of threads.
+/// No signal handler is installed. `isCancelled` is called several times per
+/// second; when it returns true, the child gets SIGINT and, a second later,
+/// SIGKILL.
+Result<ChildEnd> runCancellable(const std::vector<std::string> &command,
+                                const std::function<void(std::string)> &onLine,
+                                const std::function<bool()> &isCancelled);
 
 /// Ends this process by a signal, as shells expect.
 [[noreturn]] void endBySignal(int number);

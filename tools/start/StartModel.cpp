@@ -54,8 +54,8 @@ using Replacements = std::vector<std::pair<std::string, std::string>>;
 class Start {
 public:
   Start(const std::string &tool, const std::string &path,
-        const StartOptions &options)
-      : tool(tool), path(path), options(options) {}
+        const StartOptions &options, const StartHost *host)
+      : tool(tool), path(path), options(options), host(host) {}
 
   Result<StartedModel> run();
 
@@ -73,13 +73,21 @@ private:
                            const std::string &target);
   Status runProgram(const Words &command, bool filters);
   std::string describe() const;
+  void print(const std::string &line) const {
+    if (host)
+      host->onLine(line);
+    else
+      std::fputs(line.c_str(), stderr);
+  }
   void say(const std::string &text) const {
-    std::fprintf(stderr, "%s: %s\n", tool.c_str(), text.c_str());
+    print(strCat(tool, ": ", text, "\n"));
   }
 
   const std::string &tool;
   const std::string &path;
   const StartOptions &options;
+  /// Null: this process has one thread.
+  const StartHost *host;
   std::string importer, compiler;
   Words importWords, compileWords;
   std::vector<ModelFile> files;
@@ -155,7 +163,7 @@ std::string replaceAll(std::string text, const Replacements &replacements) {
 Status Start::findPrograms() {
   for (auto [name, found] :
        {std::pair("mtp-import", &importer), std::pair("mtpc", &compiler)}) {
-    *found = findProgram(name);
+    *found = findProgram(name, host ? host->programs : "");
     if (found->empty())
       return failedPrecondition(strCat(
           "expected ", name, " beside ", tool, " or in PATH, to compile \"",
@@ -239,15 +247,17 @@ Result<std::string> Start::link(const std::string &work,
 /// Runs a program to its end. `filters`: its messages get the user's paths.
 Status Start::runProgram(const Words &command, bool filters) {
   std::function<void(std::string)> onLine;
-  if (filters)
+  if (filters || host)
     onLine = [this](std::string line) {
-      std::fputs(replaceAll(std::move(line), replacements).c_str(), stderr);
+      print(replaceAll(std::move(line), replacements));
     };
-  MTP_ASSIGN_OR_RETURN(ChildEnd end, runChild(command, onLine));
+  MTP_ASSIGN_OR_RETURN(ChildEnd end,
+                       host ? runCancellable(command, onLine, host->isCancelled)
+                            : runChild(command, onLine));
   std::string name = fs::path(command[0]).filename().string();
   interrupt = end.interrupt;
   if (interrupt)
-    return failedPrecondition(name + " was interrupted");
+    return unavailable(name + " was interrupted");
   if (end.signal)
     return failedPrecondition(strCat(name, " was ended by signal ", end.signal,
                                      " (", ::strsignal(end.signal), ")"));
@@ -362,7 +372,7 @@ Result<StartedModel> Start::run() {
   if (!load(key)) {
     Status status = compile(key, stamps);
     // The work folder and the lock are gone by now.
-    if (interrupt)
+    if (interrupt && !host)
       endBySignal(interrupt);
     MTP_RETURN_IF_ERROR(status);
   }
@@ -405,9 +415,10 @@ Status start::checkStart(const std::string &path, const StartOptions &options) {
 
 Result<StartedModel> start::findArtifact(const std::string &tool,
                                          const std::string &path,
-                                         const StartOptions &options) {
+                                         const StartOptions &options,
+                                         const StartHost *host) {
   if (!isModelKind(kindOf(path)))
     return StartedModel{path, nameOf(path), {}};
   MTP_RETURN_IF_ERROR(checkPath(path, PathUse::Start));
-  return Start(tool, path, options).run();
+  return Start(tool, path, options, host).run();
 }

@@ -14,6 +14,7 @@
 #include "runtime/core/Result.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -38,6 +39,16 @@ struct StartOptions {
   uint32_t maxBatch = 0;
 };
 
+/// A process with other threads and its own signals, which starts models.
+struct StartHost {
+  /// Folder that is searched first for mtp-import and mtpc; empty: none.
+  std::string programs;
+  /// Receives each line that otherwise goes to standard error, with its end.
+  std::function<void(const std::string &)> onLine;
+  /// Returns whether the programs must end; asked several times per second.
+  std::function<bool()> isCancelled;
+};
+
 /// A path that can be loaded.
 struct StartedModel {
   std::string path;
@@ -57,11 +68,15 @@ Status checkStart(const std::string &path, const StartOptions &options);
 /// Returns the artifact of a path: the path itself, or the artifact of a model
 /// from the cache or from mtp-import and mtpc. `tool` begins each line that is
 /// written to standard error. Fails if the path is of a kind that cannot be
-/// started, and names the next step. Requires checkStart() and a process with
-/// one thread. A signal that ends the children ends this process, too.
+/// started, and names the next step. Requires checkStart().
+///
+/// Without `host`, the process must have one thread, and a signal that ends the
+/// children ends this process, too. With `host`, the process may have other
+/// threads, and a cancelled start fails with Unavailable.
 Result<StartedModel> findArtifact(const std::string &tool,
                                   const std::string &path,
-                                  const StartOptions &options);
+                                  const StartOptions &options,
+                                  const StartHost *host = nullptr);
 
 } // namespace mtp::start
 

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""From models and modules to artifacts by the Python package, arrays of functions, and types.
+
+usage: compile_test.py BUILD [unittest's arguments]
+"""
+
+import json
+import logging
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+BUILD = support.begin()
+import numpy as np
+
+import mtpc
+
+FUNCTIONS = """
+module {
+func.func @picks(%drafts: tensor<4x2xi32>, %picks: tensor<4x3xi32>)
+    -> (tensor<4xi32>, tensor<4xi32>) {
+  %count, %next = mtp.accept_tokens %drafts, %picks
+      : tensor<4x2xi32>, tensor<4x3xi32> -> tensor<4xi32>, tensor<4xi32>
+  return %count, %next : tensor<4xi32>, tensor<4xi32>
+}
+func.func @silu(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %y = mtp.silu %x : tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}
+}
+"""
+
+
+class Folders(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+
+class Compile(Folders):
+    def test_cache_is_the_command_lines(self):
+        with self.assertLogs("mtpc", logging.INFO) as logs:
+            model = support.bundled()
+        self.assertIn("mtpc", logs.output[0])
+        cache = pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "mtpc" / "models"
+        self.assertEqual(pathlib.Path(model.path).parent, cache)
+        with self.assertLogs("mtpc", logging.INFO) as logs:
+            again = support.bundled()
+        self.assertEqual(again.path, model.path)
+        self.assertRegex("\n".join(logs.output), "loads the artifact of .* from the cache")
+        done = subprocess.run(
+            ["mtp-run", support.BUNDLED, "--drafter", "lookup:1,3", "--max-batch", "4",
+             "--max-context", "512", "--import", "-k 3", "--prompt", "Once", "-n", "4"],
+            check=True, capture_output=True, text=True)
+        self.assertIn("from the cache", done.stderr)
+
+    def test_properties(self):
+        model = support.bundled()
+        self.assertEqual(model.envelope.max_k, 3)
+        self.assertEqual(model.envelope.max_batch, 4)
+        self.assertEqual(model.envelope.max_context, 512)
+        self.assertEqual((model.device, model.rule, model.is_lossy), ("cpu", "exact", False))
+        self.assertIn("lookup", model.method)
+        self.assertTrue(model.producer.startswith("mtpc"))
+        self.assertEqual(model.generation.eos, (0,))
+        self.assertIn(model.path, repr(model))
+
+    def test_flags_and_output(self):
+        made = self.folder / "model.bin"
+        model = mtpc.compile(support.BUNDLED, drafter="suffix", k=2, max_context=256,
+                             quantize="int8", quantize_embedding="none", kv_dtype="f32",
+                             output=made)
+        self.assertEqual((model.path, made.exists()), (str(made), True))
+        listing = mtpc.dump(model)
+        self.assertIn("int8", listing)
+        again = mtpc.Model(made)
+        self.assertEqual(again.generate("Once", max_tokens=8).tokens,
+                         model.generate("Once", max_tokens=8).tokens)
+
+    def test_failures(self):
+        with self.assertRaisesRegex(mtpc.InvalidArgumentError, "flag of mtp-import or mtpc"):
+            mtpc.compile(support.BUNDLED, no_such_flag=True)
+        with self.assertRaises(mtpc.CompileError) as caught, self.assertLogs("mtpc"):
+            mtpc.compile(support.BUNDLED, quantize="int3")
+        self.assertRegex(str(caught.exception), "mtpc failed .*: .*error: .*int3")
+        self.assertEqual(caught.exception.code, "FailedPrecondition")
+        self.assertTrue(caught.exception.lines)
+        with self.assertRaises(mtpc.CompileError) as caught:
+            mtpc.compile_text("module { not MLIR }")
+        self.assertRegex(str(caught.exception), "mtpc failed .*error:")
+        with self.assertRaisesRegex(mtpc.Error, "nothing"):
+            mtpc.compile("/nothing/here")
+        with self.assertRaisesRegex(mtpc.InvalidArgumentError, "expected no drafter"):
+            path = self.folder / "m.mlir"
+            path.write_text(FUNCTIONS, encoding="utf-8")
+            mtpc.compile(path, drafter="lookup")
+
+    def test_import_and_module(self):
+        shutil.copytree(support.BUNDLED, self.folder / "hf")
+        module = mtpc.import_model(self.folder / "hf", self.folder / "model.mlir",
+                                   drafter="lookup:1,3", k=3, max_batch=4, max_context=512)
+        text = module.read_text(encoding="utf-8")
+        self.assertIn("mtp.round", text)
+        expected = support.bundled().generate("Once upon a time", max_tokens=20).tokens
+        # Both ways to a model; the second reads weights of a folder.
+        for model in (mtpc.compile(module), mtpc.compile_text(text, folder=self.folder)):
+            self.assertEqual(model.generate("Once upon a time", max_tokens=20).tokens, expected)
+        path = pathlib.Path(model.path)
+        self.assertIn("envelope k 3", mtpc.dump(model))
+        del model
+        self.assertFalse(path.exists())
+
+    def test_ctrl_c_ends_the_programs(self):
+        code = f"""
+import logging, sys, mtpc
+class Handler(logging.Handler):
+    def emit(self, record):
+        if "imports and compiles" in record.getMessage():
+            print("compiles", flush=True)
+logging.getLogger("mtpc").setLevel(logging.INFO)
+logging.getLogger("mtpc").addHandler(Handler())
+try:
+    mtpc.compile({str(support.BUNDLED)!r}, k=1, kernel_cache="off")
+except KeyboardInterrupt:
+    print("still here")
+"""
+        environment = dict(os.environ, XDG_CACHE_HOME=str(self.folder))
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                              env=environment) as child:
+            self.assertEqual(child.stdout.readline(), "compiles\n")
+            child.send_signal(signal.SIGINT)
+            out, _ = child.communicate(timeout=60)
+        self.assertEqual((out, child.returncode), ("still here\n", 0))
+        left = [path.name for path in (self.folder / "mtpc" / "models").iterdir()]
+        self.assertEqual([name for name in left if name.endswith((".bin", ".work"))], [])
+
+    def test_dump(self):
+        model = support.bundled()
+        tool = subprocess.run(["mtp-dump", model.path, "--json"], check=True, capture_output=True,
+                              text=True).stdout
+        self.assertEqual(json.loads(mtpc.dump(model, json=True)), json.loads(tool))
+        program = json.loads(mtpc.dump(model.path, json=True))["plans"][0]["programs"][0]["name"]
+        self.assertIn(program, mtpc.dump(model, program=program))
+        with self.assertRaises(mtpc.NotFoundError):
+            mtpc.dump(model, program="no such program")
+
+
+class Functions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = mtpc.compile_text(FUNCTIONS)
+
+    def test_by_name(self):
+        self.assertEqual(sorted(self.model.functions), ["picks", "silu"])
+        self.assertIsNone(self.model.envelope)
+        kind = self.model.function_type("picks")
+        self.assertEqual([port.shape for port in kind.inputs], [(4, 2), (4, 3)])
+        self.assertEqual([port.element for port in kind.outputs], ["i32", "i32"])
+        drafts = [[1, 2], [1, 2], [1, 2], [1, 2]]
+        picks = np.array([[1, 2, 3], [1, 9, 3], [9, 2, 3], [9, 1, 2]], np.int32)
+        count, following = self.model.call("picks", drafts, picks)
+        self.assertEqual((count.dtype, count.tolist()), (np.int32, [2, 1, 0, 0]))
+        self.assertEqual(following.tolist(), [3, 9, 9, 9])
+        x = np.linspace(-2, 2, 4).reshape(2, 2)
+        result, = self.model.call("silu", x[:, ::-1])
+        np.testing.assert_allclose(result, (x / (1 + np.exp(-x)))[:, ::-1], rtol=1e-5, atol=1e-6)
+        self.assertTrue(result.flags.owndata or result.base is not None)
+
+    def test_wrong_arrays(self):
+        for inputs in ([[[1, 2]] * 4], [[[1, 2]] * 3, [[1, 2, 3]] * 4],
+                       [[[1.5, 2]] * 4, [[1, 2, 3]] * 4], [[[2**31, 2]] * 4, [[1, 2, 3]] * 4]):
+            with self.assertRaises(mtpc.InvalidArgumentError):
+                self.model.call("picks", *inputs)
+
+    def test_bf16(self):
+        from mtpc import arrays
+        port = mtpc.TensorType("x", "bf16", (6,))
+        values = np.array([1, -2.5, 1 + 2**-8, 1 + 3 * 2**-8, np.inf, np.nan], np.float32)
+        element, shape, raw = arrays.from_array(values, port)
+        back = arrays.to_array((element, shape, raw))
+        # Ties go to the even neighbour.
+        np.testing.assert_array_equal(back, [1, -2.5, 1, 1 + 2**-6, np.inf, np.nan])
+
+
+class Types(unittest.TestCase):
+    def test_mypy(self):
+        support.packages.skip_without("mypy")
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir",
+             os.devnull, "--python-version", "3.10", str(support.TREE / "tools/python/mtpc"),
+             str(support.TREE / "test/Python/Inputs/typed.py")],
+            cwd=support.TREE / "test", capture_output=True, text=True, check=False)
+        self.assertEqual((done.stdout.splitlines()[-1][:7], done.stderr), ("Success", ""),
+                         done.stdout)
+
+    def test_stub_of_the_extension(self):
+        """The stub names what the extension has, and nothing else."""
+        from mtpc import _core
+        stub = (support.TREE / "tools/python/mtpc/_core.pyi").read_text(encoding="utf-8")
+        import ast
+        for node in ast.parse(stub).body:
+            if isinstance(node, ast.ClassDef):
+                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                real = {name for name in vars(getattr(_core, node.name))
+                        if not name.startswith("__")}
+                self.assertEqual(names - {"__init__"}, real)
+        defined = {node.name for node in ast.parse(stub).body
+                   if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        self.assertEqual(defined | {"version"}, {n for n in dir(_core) if not n.startswith("__")})
+
+    def test_docstrings(self):
+        for name in mtpc.__all__:
+            thing = getattr(mtpc, name)
+            self.assertTrue(isinstance(thing, str) or thing.__doc__, name)
+            for member, value in vars(thing).items() if isinstance(thing, type) else ():
+                if callable(value) and not member.startswith("_"):
+                    self.assertTrue(value.__doc__, f"{name}.{member}")
+
+
+if __name__ == "__main__":
+    support.main()

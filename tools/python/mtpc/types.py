@@ -1,0 +1,315 @@
+"""Values of the package. Lengths and positions are in tokens, times in seconds, memory in bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Optional, TypedDict, Union
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Prompt = Union[str, Sequence[int]]
+"""A text or token ids."""
+Message = Mapping[str, Any]
+"""A message of a conversation: "role", "content" and what else the template knows."""
+Drafts = Union[int, Literal["auto"], None]
+"""Drafts in a round; "auto": the number that is worth its time."""
+
+
+class GenerateOptions(TypedDict, total=False):
+    """Options of generate() and stream()."""
+
+    max_tokens: Optional[int]
+    """Most tokens; by default 128, or the rest of the context."""
+    min_tokens: int
+    """Tokens before which nothing ends the text."""
+    temperature: Optional[float]
+    """Divisor of the logits; 0 is greedy. By default the model's own, as the next three."""
+    top_k: Optional[int]
+    """Likeliest tokens to keep; 0: all."""
+    top_p: Optional[float]
+    """The likeliest tokens up to this probability are kept."""
+    min_p: Optional[float]
+    """Tokens less likely than this times the likeliest are dropped."""
+    seed: int
+    """Seed of all random choices, 0 by default."""
+    k: Drafts
+    """Drafts in a round; None: the session's. No token depends on it, unless Model.is_lossy."""
+    stop_tokens: Sequence[int]
+    """Further tokens that end the text."""
+    ignore_eos: bool
+    """Continue after the model's own end tokens."""
+    special: bool
+    """Read the strings of special tokens in the prompt as these tokens."""
+    add_start: bool
+    """Add the model's start tokens; true by default."""
+    priority: int
+    """Lower values run first."""
+    group: int
+    """Fair-share group."""
+    cache_salt: str
+    """Sequences share KV pages only if their salts are equal."""
+    inputs: Mapping[str, npt.ArrayLike]
+    """Arrays by the names of Model.request_inputs."""
+    outputs: Sequence[str]
+    """Names of Model.request_outputs."""
+
+
+class AddOptions(GenerateOptions, total=False):
+    """Options of Session.add()."""
+
+    sees_drafts: bool
+    """A round stops to show its drafts (Update.seen)."""
+
+
+class ChatOptions(GenerateOptions, total=False):
+    """Options of chat()."""
+
+    tools: Optional[Sequence[Mapping[str, Any]]]
+    """Descriptions of tools for the template."""
+    template: Optional[Mapping[str, Any]]
+    """Further variables of the template, for example {"enable_thinking": False}."""
+    reasoning: str
+    """Marks of reasoning in the answer: "auto" finds them by the template, "none", or a name
+    of mtp-run --reasoning."""
+
+
+class SessionOptions(TypedDict, total=False):
+    """Further options of Model.session(), described in mtp/session.h."""
+
+    pin_threads: bool
+    populate_memory: bool
+    kv_pages: int
+    prefill_chunk: int
+    chunks_per_step: int
+    prompt_milliseconds: int
+    step_milliseconds: int
+    separate_prompts: bool
+    rounds_per_launch: int
+    prefix_cache: bool
+    snapshot_bytes: int
+    snapshot_tokens: int
+    deterministic: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Envelope:
+    """The largest shapes that an artifact was compiled for."""
+
+    max_k: int
+    """Most drafts that a round may accept; 0 without a drafter."""
+    max_batch: int
+    """Most sequences in a round."""
+    max_context: int
+    """Most tokens of one sequence, prompt and output together."""
+    prefill_chunk: int
+    """Default chunk of a prompt, in tokens."""
+    prefill_chunks: tuple[int, ...]
+    """Chunks that Session(prefill_chunk=...) may name, ascending."""
+    page_tokens: int
+    """Tokens in one KV page."""
+    vocab: int
+    """Token ids are 0 to vocab - 1."""
+    modules: int
+    """Positions ahead of a token that the drafters read while a prompt is computed."""
+    max_nodes: int
+    """Most rows that a round verifies for one sequence."""
+    max_rows: int
+    """Most rows that a round verifies for all sequences together."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GenerationDefaults:
+    """Recommendations of the model's authors."""
+
+    bos: Optional[int]
+    """The token that begins a text."""
+    add_bos: bool
+    """Whether a prompt should start with `bos`."""
+    eos: tuple[int, ...]
+    """Tokens that end a text. They are not part of an output."""
+    temperature: float
+    """0: greedy."""
+    top_k: int
+    """0: off."""
+    top_p: float
+    """1: off."""
+    min_p: float
+    """0: off."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorType:
+    """Element type and shape."""
+
+    name: str
+    """Name of the port in the model, or "arg0", "result0"."""
+    element: str
+    """"f32", "bf16", "f16", "f64", "i8", "u8", "i16", "i32", "i64" or "bool"."""
+    shape: tuple[int, ...]
+    """Outermost dimension first; () is a scalar."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OutputType(TensorType):
+    """An output that a request may ask for. `shape` is the shape of one row."""
+
+    is_per_token: bool
+    """True: a row for each output token. False: a row for each round."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionType:
+    """Inputs and outputs of an exported function, in order."""
+
+    inputs: tuple[TensorType, ...]
+    outputs: tuple[TensorType, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistics:
+    """Counts and times since a session or a sequence began."""
+
+    rounds: int
+    """Decode rounds. For a session: programs run, whatever the batch."""
+    slot_rounds: int
+    """Rounds summed over sequences."""
+    round_rows: int
+    """Rows that the target computed in decode rounds."""
+    round_capacity: int
+    """Row capacity of these rounds: k + 1 for each slot."""
+    round_tokens: int
+    """Tokens that decode rounds emitted, before truncation at a stop."""
+    output_tokens: int
+    """Tokens given to the caller."""
+    decode_tokens: int
+    """Part of `output_tokens` that decode rounds emitted."""
+    prefill_tokens: int
+    """Prompt tokens computed."""
+    cached_tokens: int
+    """Prompt tokens taken from the prefix cache."""
+    prefill_chunks: int
+    """Chunks of prompts computed."""
+    library_tokens: int
+    """Part of `prefill_tokens` whose rows a GPU library multiplied."""
+    mixed_tokens: int
+    """Part of `prefill_tokens` whose rows ran in mixed batches."""
+    caught_up_tokens: int
+    """Tokens that drafters skipped in rounds without drafts and caught up on."""
+    preemptions: int
+    """Times that a sequence lost its slot."""
+    snapshots: int
+    """Snapshots of recurrent states that were made; sessions only."""
+    dropped_snapshots: int
+    """Snapshots that were dropped since; sessions only."""
+    snapshot_bytes: int
+    """Bytes of the snapshots that remain; sessions only."""
+    restored_snapshots: int
+    """Snapshots from which sequences continued."""
+    restored_preemptions: int
+    """Part of `restored_snapshots` after a preemption or a pause."""
+    drafted: tuple[int, ...]
+    """Slot rounds with a draft that could be accepted, for each draft position."""
+    accepted: tuple[int, ...]
+    """Slot rounds that accepted the draft, for each draft position."""
+    rounds_by_k: tuple[int, ...]
+    """Rounds by their number of drafts, from 0 on."""
+    prefill_seconds: float
+    """Wall time of prefills; sessions only."""
+    decode_seconds: float
+    """Wall time of decode rounds; sessions only."""
+
+    @property
+    def acceptance_length(self) -> float:
+        """Mean number of tokens of a round of one sequence; 1 without rounds."""
+        return self.round_tokens / self.slot_rounds if self.slot_rounds else 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class KvUsage:
+    """Use of the KV pages, in pages."""
+
+    free: int
+    cached: int
+    """Pages kept for reuse; given up when other sequences need them."""
+    held: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """Rows of an output that a request asked for."""
+
+    name: str
+    rows: Array
+    """[rows, ...]: a row for each token, or for each round of an output per round."""
+    tokens: tuple[int, ...]
+    """Tokens of each row, for an output per round."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SeenDrafts:
+    """Drafts of a round that waits for the caller."""
+
+    tokens: tuple[int, ...]
+    """Drafts in the order of their nodes; -1 means no draft."""
+    parents: tuple[int, ...]
+    """Parents of a computed tree, node 0 first; otherwise empty."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """The result of one step for one sequence."""
+
+    id: int
+    """The sequence."""
+    tokens: tuple[int, ...]
+    """New output tokens."""
+    finish_reason: Optional[str]
+    """None, "stop", "length", "cancelled" or "failed"."""
+    stop_token: Optional[int]
+    """The end or stop token that ended the sequence."""
+    error: Optional[Exception]
+    """The reason of "failed"."""
+    drafted: int
+    """Drafts in the rounds that gave these tokens."""
+    outputs: tuple[Output, ...]
+    seen: Optional[SeenDrafts]
+    """Drafts of a stopped round, with `sees_drafts`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """A part of a text that is being generated."""
+
+    text: str
+    """New text. A character that is not complete yet comes with a later event."""
+    tokens: tuple[int, ...]
+    """New tokens."""
+    reasoning: str = ""
+    """New text of the reasoning, in chats."""
+    finish_reason: Optional[str] = None
+    """In the last event: "stop", "length" or "cancelled"."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Completion:
+    """A generated text."""
+
+    text: str
+    tokens: tuple[int, ...]
+    """Output tokens, without the token that ended the text."""
+    finish_reason: str
+    """"stop", "length" or "cancelled"."""
+    stop_token: Optional[int]
+    """The end or stop token that ended the text."""
+    prompt_tokens: int
+    """Length of the prompt, in tokens."""
+    statistics: Statistics
+    reasoning: str = ""
+    """Text of the reasoning, in chats."""
+    outputs: tuple[Output, ...] = ()
+    logits: Optional[npt.NDArray[np.float32]] = None
+    """[tokens, vocab]: the rows from which the tokens were picked, of a session with
+    logits="all"."""

@@ -1,0 +1,42 @@
+//===- Handles.h - What objects of Python hold ------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_PYTHON_SRC_HANDLES_H
+#define MTP_TOOLS_PYTHON_SRC_HANDLES_H
+
+#include "tools/python/src/LoadedModel.h"
+#include "tools/python/src/SharedSession.h"
+
+#include <memory>
+#include <mutex>
+
+namespace mtp::python {
+
+/// A model, shared with its sessions.
+struct ModelHandle {
+  std::shared_ptr<const LoadedModel> loaded;
+};
+
+/// A session that its owner may close while other threads use it. The last
+/// user frees it.
+class SessionHandle {
+public:
+  SessionHandle(std::shared_ptr<SharedSession> session,
+                std::shared_ptr<const LoadedModel> model)
+      : model(std::move(model)), session(std::move(session)) {}
+
+  /// Throws FailedPrecondition if the session is closed.
+  std::shared_ptr<SharedSession> get() const;
+  void close();
+  bool isClosed() const;
+
+private:
+  /// The first member, so that the session ends before its model.
+  std::shared_ptr<const LoadedModel> model;
+  mutable std::mutex mutex;
+  /// Null: closed.
+  std::shared_ptr<SharedSession> session;
+};
+
+} // namespace mtp::python
+
+#endif // MTP_TOOLS_PYTHON_SRC_HANDLES_H
