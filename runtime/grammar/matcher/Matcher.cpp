@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::grammar;
