@@ -79,6 +79,22 @@ for name, source, _ in template_cases.language():
     write("template", name.replace(" ", "_"), source.encode())
 write("template", "variables", b"{{ x }}{{ y|tojson }}" + b"\0" + b'{"x": 1e3, "y": [{"z": null}]}')
 
+grammars = {
+    "object": (b"S", b'{"type":"object","properties":{"a":{"type":"integer","minimum":-3},'
+               b'"b":{"enum":["x",null]}},"required":["a"],"additionalProperties":false}',
+               b'{"a": 5, "b": null}'),
+    "cases": (b"S", b'{"$ref":"#/$defs/t","$defs":{"t":{"anyOf":[{"type":"array","maxItems":3,'
+              b'"items":{"$ref":"#/$defs/t"}},{"type":"string","format":"date"}]}}}',
+              b'[["2024-02-29"]]'),
+    "merged": (b"S", b'{"allOf":[{"type":"string","maxLength":4},{"minLength":2}],'
+               b'"oneOf":[{"const":"ab"},{"const":"cd"}]}', b'"ab"'),
+    "regex": (b"R", rb"^(?:a|[^b-d\\]\w{2,3})+\.(x|y)?$", b"aezz.x"),
+    "gbnf": (b"G", b'root ::= "(" (root | [a-c]{1,2})* ")" # c\nx ::= "\\n" .', b"((ab)c)"),
+    "choice": (b"C", b"abc", b"ab"),
+}
+for name, (kind, source, text) in grammars.items():
+    write("grammar", name, kind + source + b"\0" + text)
+
 bodies = {
     "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},
     "text": {"prompt": "one", "stop": ["a", "b"], "stream": True, "k": "auto", "echo": True,

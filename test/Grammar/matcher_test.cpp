@@ -255,6 +255,14 @@ TEST(Matcher, MasksAlongADraftChain) {
   EXPECT_TRUE(matcher.tryAccept(':'));
 }
 
+TEST(Matcher, MasksHaveTheSizeOfTheVocabulary) {
+  Matcher matcher = matcherOf(regexOf("a"));
+  std::vector<uint32_t> words(byteVocabulary()->maskWords() + 1);
+  EXPECT_EQ(matcher.mask(words).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(matcher.maskPath(std::array{int32_t('a')}, words).status().code(),
+            StatusCode::InvalidArgument);
+}
+
 TEST(Matcher, DepthIsLimited) {
   auto vocabulary = byteVocabulary(kTokens);
   Limits limits;

@@ -114,6 +114,7 @@ TEST(Schema, NumberBounds) {
   check({R"({"type":"number","minimum":100})",
          {"100", "100.0", "1000.5", "99999999999999999999"},
          {"99.9", "10", "-100"}});
+  check({R"({"type":"string","format":"password"})", {"\"a\""}, {"1"}});
   check({R"({"type":"integer","format":"int64"})", {"5"}, {"\"a\""}});
   check({R"({"minimum":5})", {"5", "\"a\"", "null"}, {"4.9"}});
   check({R"({"enum":[0.5,1.5,2],"minimum":1})", {"1.5", "2"}, {"0.5"}});
@@ -396,6 +397,15 @@ TEST(Schema, LimitsHold) {
   for (int i = 0; i < 12; ++i)
     doubled += R"({"anyOf":[{"minLength":1},{"maxLength":9}]},)";
   expectError((doubled + "{}]}").c_str(), exhausted, "cases");
+  // Enums of two branches have 10^8 pairs of values.
+  std::string values = "0";
+  for (int i = 1; i < 10000; ++i)
+    values += "," + std::to_string(i);
+  std::string list = R"({"enum":[)" + values + "]}";
+  expectError((R"({"oneOf":[)" + list + "," + list + "]}").c_str(), exhausted,
+              "combine");
+  expectError((R"({"allOf":[)" + list + "," + list + "]}").c_str(), exhausted,
+              "/enum: expected fewer values");
   std::string deep;
   for (int i = 0; i < 100; ++i)
     deep += R"({"items":)";

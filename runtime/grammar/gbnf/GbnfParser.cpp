@@ -9,6 +9,9 @@ using namespace mtp::grammar;
 
 namespace {
 
+/// Quantifiers of one item. Each adds a level to its expression.
+constexpr uint32_t kMaxQuantifiers = 8;
+
 bool isNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
          (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -216,7 +219,7 @@ Result<Expression> GbnfParser::parseQuantified(Expression item,
       MTP_RETURN_IF_ERROR(parseCounts(min, max));
     else if (!reader.take("*"))
       return item;
-    if (count == limits.nesting)
+    if (count == kMaxQuantifiers)
       return reader.expected("fewer quantifiers in a row");
     item = Expression::repeat(std::move(item), min, max);
     skipSpace(level > 0);

@@ -98,7 +98,7 @@ private:
   std::vector<StoredStep> complexSteps;
   std::unordered_map<uint64_t, StoredStep> merges;
   std::vector<StateId> opened;
-  // Of the frontier that is being made.
+  // Parts of the frontier that is being made.
   std::vector<Place> work, closed;
   PlaceSet seen;
   bool isExiting = false;

@@ -9,6 +9,7 @@
 #include "runtime/grammar/mask/TextSlice.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mtp::grammar;
 

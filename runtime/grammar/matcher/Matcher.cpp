@@ -5,7 +5,7 @@
 #include "runtime/core/StrCat.h"
 
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::grammar;
@@ -131,7 +131,9 @@ Status Matcher::rollback(size_t count) {
 
 Status Matcher::mask(std::span<uint32_t> words) {
   const Vocabulary &vocabulary = tokens->vocabulary();
-  assert(words.size() == vocabulary.maskWords());
+  if (words.size() != vocabulary.maskWords())
+    return invalidArgument(strCat("expected a mask of ", vocabulary.maskWords(),
+                                  " words, got ", words.size()));
   std::lock_guard lock(tokens->mutex);
   refresh();
   if (at.isEnded) {
@@ -145,7 +147,7 @@ Status Matcher::mask(std::span<uint32_t> words) {
     refresh();
     found = generation->masks.find(at.frontier, at.frames.get());
   }
-  if (found.size() != words.size())
+  if (found.empty() && !words.empty())
     return resourceExhausted(
         strCat("expected a grammar whose states and masks take at most ",
                tokens->grammar().limits().cacheBytes,
@@ -160,7 +162,10 @@ Status Matcher::mask(std::span<uint32_t> words) {
 Result<size_t> Matcher::maskPath(std::span<const int32_t> drafts,
                                  std::span<uint32_t> words) const {
   size_t width = tokens->vocabulary().maskWords();
-  assert(words.size() >= (drafts.size() + 1) * width);
+  if (words.size() / (drafts.size() + 1) < width)
+    return invalidArgument(strCat("expected ", drafts.size() + 1, " masks of ",
+                                  width, " words, got ", words.size(),
+                                  " words"));
   Matcher path(tokens);
   path.generation = generation;
   path.at = at;

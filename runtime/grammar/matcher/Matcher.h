@@ -36,10 +36,12 @@ public:
   size_t canRollback() const { return history.size(); }
 
   /// Sets the bit of each token that accept() would accept, and clears all
-  /// other bits. `words` must have Vocabulary::maskWords() words.
+  /// other bits.
   ///
-  /// Fails with ResourceExhausted if the grammar is so ambiguous that the
-  /// tokens need more than Limits::cacheBytes. `words` is then unspecified.
+  /// Fails with InvalidArgument, without effect, if `words` has not
+  /// Vocabulary::maskWords() words. Fails with ResourceExhausted if the grammar
+  /// is so ambiguous that the tokens need more than Limits::cacheBytes. `words`
+  /// is then unspecified.
   Status mask(std::span<uint32_t> words);
 
   /// Sets the masks along a draft chain, without effect on the sequence: row i

@@ -4,6 +4,9 @@
 
 #include "runtime/core/StrCat.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace mtp;
 
 namespace {
@@ -97,6 +100,13 @@ std::string mtp::grammar::patternOfFormat(std::string_view format) {
     if (row.name == format)
       return row.pattern();
   return "";
+}
+
+bool mtp::grammar::isHintFormat(std::string_view format) {
+  constexpr std::string_view kHints[] = {"binary", "directory-path",
+                                         "file-path", "password", "path"};
+  return std::find(std::begin(kHints), std::end(kHints), format) !=
+         std::end(kHints);
 }
 
 std::string mtp::grammar::formatNames() {

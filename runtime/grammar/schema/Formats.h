@@ -13,7 +13,11 @@ namespace mtp::grammar {
 /// an empty text if the format is not supported.
 std::string patternOfFormat(std::string_view format);
 
-/// Returns the names of all supported formats, separated by commas.
+/// Whether a format only hints at the use of a string, and allows each string:
+/// `password`, `path` and others of Pydantic and OpenAPI.
+bool isHintFormat(std::string_view format);
+
+/// Returns the names of all formats with a pattern, separated by commas.
 std::string formatNames();
 
 } // namespace mtp::grammar

@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <map>
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::grammar;

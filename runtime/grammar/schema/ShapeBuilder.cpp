@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace mtp;
 using namespace mtp::grammar;
@@ -16,6 +17,9 @@ namespace {
 
 /// Doubles up to 2^53 are exact integers.
 constexpr double kExact = 9007199254740992.0;
+
+/// Comparisons of values of two enums.
+constexpr size_t kMaxComparisons = size_t(1) << 22;
 
 uint8_t typeNamed(std::string_view name) {
   constexpr std::pair<std::string_view, uint8_t> kNames[] = {
@@ -64,9 +68,8 @@ private:
   Status checkValues();
 
   Property &propertyNamed(std::string_view name);
-  /// Returns the schema of properties that a leaf does not declare. It is
-  /// empty if the leaf declares `property`, which can be null.
-  NodeSet additionalOf(NodeId leaf, const Property *property);
+  /// Adds the schema of properties that a leaf does not declare.
+  void addAdditional(NodeId leaf);
 
   Status malformed(std::string_view expected) const {
     return document.invalid(node, keyword, strCat("expected ", expected));
@@ -76,14 +79,15 @@ private:
   NodeId node = 0;
   std::string_view keyword;
   Shape shape;
+  /// The properties of the shape. The document owns the names.
+  std::map<std::string_view, size_t> byName;
 };
 
 Property &Builder::propertyNamed(std::string_view name) {
-  for (Property &property : shape.properties)
-    if (property.name == name)
-      return property;
-  shape.properties.push_back({std::string(name), {}, false});
-  return shape.properties.back();
+  auto [entry, isNew] = byName.try_emplace(name, shape.properties.size());
+  if (isNew)
+    shape.properties.push_back({std::string(name), {}, false});
+  return shape.properties[entry->second];
 }
 
 Status Builder::addTypes(JsonElement value) {
@@ -115,6 +119,9 @@ Status Builder::addValues(JsonElement value, bool isConst) {
     shape.values = std::move(values);
     return okStatus();
   }
+  if (shape.values->size() * values.size() > kMaxComparisons)
+    return document.failure(StatusCode::ResourceExhausted, node, keyword,
+                            "expected fewer values beside another enum");
   std::erase_if(*shape.values, [&](JsonElement known) {
     return std::none_of(values.begin(), values.end(), [&](JsonElement other) {
       return areEqual(known, other);
@@ -162,6 +169,8 @@ Status Builder::addPattern(JsonElement value, std::string_view name) {
 Status Builder::addFormat(JsonElement value, std::string_view name) {
   if (!value.is_string())
     return malformed("a string");
+  if (isHintFormat(textOf(value)))
+    return okStatus();
   std::string pattern = patternOfFormat(textOf(value));
   if (pattern.empty()) {
     // Formats such as int64 restrict numbers only, and change nothing here.
@@ -304,17 +313,21 @@ Result<ItemKeywords> itemsOf(SchemaDocument &document, NodeId leaf) {
   return read;
 }
 
-NodeSet Builder::additionalOf(NodeId leaf, const Property *property) {
+void Builder::addAdditional(NodeId leaf) {
   JsonObject object, properties;
   JsonElement value;
   if (document.element(leaf).get(object) ||
       object.at_key("additionalProperties").get(value))
-    return {};
-  bool isDeclared = property && !object.at_key("properties").get(properties) &&
-                    !properties.at_key(property->name).error();
-  if (isDeclared)
-    return {};
-  return {document.child(leaf, "additionalProperties", value)};
+    return;
+  NodeId schema = document.child(leaf, "additionalProperties", value);
+  shape.additional.insert(schema);
+  std::set<std::string_view> declared;
+  if (!object.at_key("properties").get(properties))
+    for (auto [name, ignored] : properties)
+      declared.insert(name);
+  for (Property &property : shape.properties)
+    if (!declared.contains(property.name))
+      property.schemas.insert(schema);
 }
 
 Status Builder::checkValues() {
@@ -342,11 +355,7 @@ Status Builder::checkValues() {
 Result<Shape> Builder::finish(const NodeSet &leaves) {
   std::vector<ItemKeywords> allItems;
   for (NodeId leaf : leaves) {
-    // A property that a leaf does not declare follows its
-    // additionalProperties.
-    for (Property &property : shape.properties)
-      property.schemas.merge(additionalOf(leaf, &property));
-    shape.additional.merge(additionalOf(leaf, nullptr));
+    addAdditional(leaf);
     MTP_ASSIGN_OR_RETURN(ItemKeywords items, itemsOf(document, leaf));
     if (items.prefix.size() > shape.prefix.size())
       shape.prefix.resize(items.prefix.size());

@@ -12,8 +12,8 @@ using namespace mtp::grammar;
 
 namespace {
 
-/// Subschemas that one compilation looks at.
-constexpr uint64_t kMaxWork = uint64_t(1) << 20;
+/// Subschemas, properties and pairs of values that one compilation looks at.
+constexpr uint64_t kMaxWork = uint64_t(1) << 22;
 /// Levels of properties that tell branches of `oneOf` apart.
 constexpr uint32_t kMaxLevels = 2;
 
@@ -33,6 +33,14 @@ const Property *findRequired(const Shape &shape, std::string_view name) {
 
 } // namespace
 
+Status ShapeReader::charge(uint64_t steps) {
+  work += steps;
+  if (work > kMaxWork)
+    return resourceExhausted("expected a smaller schema, got one whose "
+                             "subschemas combine too often");
+  return okStatus();
+}
+
 Result<std::vector<Shape>> ShapeReader::read(const NodeSet &schemas) {
   Case first;
   first.pending.assign(schemas.begin(), schemas.end());
@@ -40,6 +48,7 @@ Result<std::vector<Shape>> ShapeReader::read(const NodeSet &schemas) {
   std::vector<Shape> shapes;
   for (const Case &one : cases) {
     MTP_ASSIGN_OR_RETURN(Shape shape, buildShape(document, one.leaves));
+    MTP_RETURN_IF_ERROR(charge(shape.properties.size()));
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -61,9 +70,7 @@ Result<std::vector<ShapeReader::Case>> ShapeReader::expand(Case first) {
     }
     NodeId node = at.pending.back();
     at.pending.pop_back();
-    if (++work > kMaxWork)
-      return resourceExhausted("expected a smaller schema, got one whose "
-                               "subschemas combine too often");
+    MTP_RETURN_IF_ERROR(charge(1));
     if (!at.seen.insert(node).second)
       open.push_back(std::move(at));
     else
@@ -189,6 +196,10 @@ Status ShapeReader::checkDisjoint(NodeId node,
 
 Result<bool> ShapeReader::areDisjoint(const Shape &a, const Shape &b,
                                       uint32_t level) {
+  uint64_t pairs = 1;
+  if (a.values && b.values)
+    pairs += uint64_t(a.values->size()) * b.values->size();
+  MTP_RETURN_IF_ERROR(charge(pairs));
   uint8_t common = a.types & b.types;
   if (common == 0 || (a.values && b.values && !haveCommonValue(a, b)))
     return true;
@@ -202,8 +213,11 @@ Result<bool> ShapeReader::areDisjoint(const Shape &a, const Shape &b,
   if (common != kObject || level == kMaxLevels)
     return false;
   for (const Property &property : a.properties) {
+    if (!property.isRequired)
+      continue;
+    MTP_RETURN_IF_ERROR(charge(b.properties.size()));
     const Property *other = findRequired(b, property.name);
-    if (!property.isRequired || !other)
+    if (!other)
       continue;
     MTP_ASSIGN_OR_RETURN(auto mine, read(property.schemas));
     MTP_ASSIGN_OR_RETURN(auto others, read(other->schemas));

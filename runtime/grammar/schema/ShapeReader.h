@@ -48,10 +48,13 @@ private:
   /// properties tell.
   Result<bool> areDisjoint(const Shape &a, const Shape &b, uint32_t level);
 
+  /// Counts steps. Fails if there are too many.
+  Status charge(uint64_t steps);
+
   SchemaDocument &document;
   const Limits &limits;
-  /// Subschemas that were looked at, with repetitions. Bounds the time.
   uint64_t work = 0;
+  /// Levels of oneOf that are being compared.
   uint32_t oneOfLevel = 0;
 };
 
