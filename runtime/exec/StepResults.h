@@ -4,8 +4,8 @@
 #define MTP_RUNTIME_EXEC_STEPRESULTS_H
 
 #include "runtime/exec/ModelImpl.h"
-#include "runtime/exec/results/RowLogprobs.h"
 #include "runtime/exec/launch/SlotResults.h"
+#include "runtime/exec/results/RowLogprobs.h"
 #include "runtime/exec/schedule/Sequence.h"
 
 #include <map>

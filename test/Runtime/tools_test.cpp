@@ -3,8 +3,8 @@
 #include "runtime/json/JsonWriter.h"
 #include "support/FakeModel.h"
 #include "tools/mtp-run/Compare.h"
-#include "tools/mtp-run/Npy.h"
-#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/mtp-run/tensors/Npy.h"
+#include "tools/mtp-run/tensors/TensorLiteral.h"
 
 #include <algorithm>
 #include <cmath>

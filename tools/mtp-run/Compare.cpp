@@ -2,7 +2,7 @@
 
 #include "tools/mtp-run/Compare.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-run/Elements.h"
+#include "tools/mtp-run/tensors/Elements.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"
-#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/mtp-run/tensors/TensorLiteral.h"
 #include "tools/support/Output.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "tools/mtp-run/Report.h"
 #include "runtime/json/JsonWriter.h"
-#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/mtp-run/tensors/TensorLiteral.h"
 
 #include <charconv>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-run/Compare.h"
-#include "tools/mtp-run/Npy.h"
-#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/mtp-run/tensors/Npy.h"
+#include "tools/mtp-run/tensors/TensorLiteral.h"
 #include "tools/support/Output.h"
 
 using namespace mtp;

@@ -501,19 +501,19 @@ typedef struct mtp_request {
                        with the same tokens */
   uint64_t group;   /* fair-share group: among requests of equal priority, the
                        group that has consumed the fewest tokens goes first */
-  const char *cache_salt;  /* sequences share KV pages only if their salts are
-                              equal; at most 1024 bytes; null: none */
-  int32_t logprobs;        /* likeliest tokens for each output token, 0 to
-                              MTP_LOGPROBS_MAXIMUM, besides the token's own
-                              log-probability; MTP_LOGPROBS_NONE: none at all.
-                              While such a sequence runs, a launch has one
-                              round */
-  int32_t prompt_logprobs; /* likewise for each prompt token after the first.
-                              The prompt is computed twice, and no part of it
-                              comes from the prefix cache. For models with
-                              mtp_model_scores_prompts */
-  int32_t logprobs_mode;   /* an mtp_logprobs_mode, of the output; prompts have
-                              MTP_LOGPROBS_RAW in any case */
+  const char *cache_salt;   /* sequences share KV pages only if their salts are
+                               equal; at most 1024 bytes; null: none */
+  int32_t logprobs;         /* likeliest tokens for each output token, 0 to
+                               MTP_LOGPROBS_MAXIMUM, besides the token's own
+                               log-probability; MTP_LOGPROBS_NONE: none at all.
+                               While such a sequence runs, a launch has one
+                               round */
+  int32_t prompt_logprobs;  /* likewise for each prompt token after the first.
+                               The prompt is computed twice, and no part of it
+                               comes from the prefix cache. For models with
+                               mtp_model_scores_prompts */
+  int32_t logprobs_mode;    /* an mtp_logprobs_mode, of the output; prompts have
+                               MTP_LOGPROBS_RAW in any case */
   float repetition_penalty; /* above 0. The logit of each token of the prompt
                                and the output is divided by it if positive, else
                                multiplied. 1: off. The model must have been

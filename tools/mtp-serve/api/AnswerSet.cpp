@@ -288,16 +288,10 @@ Status AnswerSet::replay() {
   return okStatus();
 }
 
-void AnswerSet::noteTokens(size_t index, std::span<const int32_t> tokens) {
-  std::vector<int32_t> &noted = answers[index].log.tokens;
-  if (request.resume)
-    noted.insert(noted.end(), tokens.begin(), tokens.end());
-}
-
 /// Writes what is new of an answer since the last comment.
-void AnswerSet::writeLog(JsonWriter &json, size_t index) {
-  Answer &answer = answers[index];
-  ResumeLog &log = answer.log;
+static void writeLog(JsonWriter &json, size_t index,
+                     AnswerSet::Answer &answer) {
+  AnswerSet::ResumeLog &log = answer.log;
   if (log.tokens.empty() && log.hasBegun == answer.hasBegun &&
       log.isClosed == answer.isClosed)
     return;
@@ -327,7 +321,7 @@ std::string AnswerSet::takeComment(bool isLast) {
   json.key("answers");
   json.beginArray();
   for (size_t i = 0; i < answers.size(); ++i)
-    writeLog(json, i);
+    writeLog(json, i, answers[i]);
   json.endArray();
   json.endObject();
   return ": resume " + json.text() + "\n\n";

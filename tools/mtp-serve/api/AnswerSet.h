@@ -34,8 +34,9 @@ public:
     double outputSeconds() const;
   };
 
-  /// The tokens of an answer that the gate does not know, and whether the gate
-  /// knows the answer's first and last events.
+  /// The tokens that an answer has taken and the gate does not know, and
+  /// whether the gate knows the answer's first and last events. For
+  /// takeComment().
   struct ResumeLog {
     std::vector<int32_t> tokens;
     bool hasBegun = false, isClosed = false;
@@ -89,8 +90,6 @@ public:
   std::string errorEvent(const ApiError &error) {
     return writer->errorEvent(error);
   }
-  /// Notes tokens that an answer has taken, for takeComment().
-  void noteTokens(size_t index, std::span<const int32_t> tokens);
   /// The comment after the last event of a stream that needs no continuation.
   static constexpr std::string_view kLastComment =
       ": resume {\"end\": true}\n\n";
@@ -126,7 +125,6 @@ private:
   std::string eventsOf(size_t index);
   std::string eventOf(const ChoicePart &part);
   Status replay();
-  void writeLog(JsonWriter &json, size_t index);
   Usage usage() const;
 
   const GenerationRequest &request;

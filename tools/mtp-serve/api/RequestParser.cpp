@@ -111,11 +111,10 @@ MaybeError serve::parseCompletion(std::string_view body,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error =
-          readFields(json.object(),
-                     {promptFields(), completionScoreFields(), samplingFields(),
-                      ruleFields()},
-                     reading))
+  if (MaybeError error = readFields(json.object(),
+                                    {promptFields(), completionScoreFields(),
+                                     samplingFields(), ruleFields()},
+                                    reading))
     return error;
   if (request.prompts.empty())
     return wrongField("prompt", "expected a 'prompt', got none");
@@ -163,7 +162,8 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (request.form == AnswerForm::OpenAi)
     scores = chatScoreFields();
   if (MaybeError error = readFields(
-          json.object(), {own, conversationFields(), scores, samplingFields(), ruleFields()},
+          json.object(),
+          {own, conversationFields(), scores, samplingFields(), ruleFields()},
           reading))
     return error;
   if (!request.isChat)

@@ -85,6 +85,12 @@ void Generation::fail(ApiError error) {
     listener();
 }
 
+/// Notes tokens of an answer for the next comment to a gate.
+static void noteTokens(AnswerSet::ResumeLog &log,
+                       std::span<const int32_t> tokens) {
+  log.tokens.insert(log.tokens.end(), tokens.begin(), tokens.end());
+}
+
 void Generation::take(const EngineEvent &event) {
   size_t index = event.handle - first;
   AnswerSet::Answer &answer = answers.at(index);
@@ -103,8 +109,9 @@ void Generation::take(const EngineEvent &event) {
   if (Status status = choice.take(event.tokens, event.drafted, event.logprobs);
       !status.isOk())
     fail(ownErrorOf(status));
-  answers.noteTokens(
-      index, std::span(event.tokens).first(choice.tokenCount() - before));
+  if (request.resume)
+    noteTokens(answers.at(index).log,
+               std::span(event.tokens).first(choice.tokenCount() - before));
   if (request.timesEach && !wasComplete && !event.tokens.empty())
     choice.setStatistics(event.statistics);
   if (!wasComplete && choice.hasStopped()) {

@@ -1,7 +1,7 @@
 //===- Npy.h - NumPy files of one tensor ------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_RUN_NPY_H
-#define MTP_TOOLS_MTP_RUN_NPY_H
+#ifndef MTP_TOOLS_MTP_RUN_TENSORS_NPY_H
+#define MTP_TOOLS_MTP_RUN_TENSORS_NPY_H
 
 #include "mtp/tensor.h"
 #include "runtime/core/Result.h"
@@ -19,4 +19,4 @@ std::string npyText(const Tensor &tensor);
 
 } // namespace mtp
 
-#endif // MTP_TOOLS_MTP_RUN_NPY_H
+#endif // MTP_TOOLS_MTP_RUN_TENSORS_NPY_H

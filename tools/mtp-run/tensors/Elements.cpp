@@ -1,6 +1,6 @@
 //===- Elements.cpp - Tensor elements as numbers --------------------------===//
 
-#include "tools/mtp-run/Elements.h"
+#include "tools/mtp-run/tensors/Elements.h"
 #include "runtime/core/StrCat.h"
 
 #include <bit>

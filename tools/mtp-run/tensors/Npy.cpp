@@ -1,9 +1,9 @@
 //===- Npy.cpp - NumPy files of one tensor --------------------------------===//
 
-#include "tools/mtp-run/Npy.h"
+#include "tools/mtp-run/tensors/Npy.h"
 #include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-run/Elements.h"
+#include "tools/mtp-run/tensors/Elements.h"
 
 #include <charconv>
 #include <cstring>

@@ -1,7 +1,7 @@
 //===- Elements.h - Tensor elements as numbers ------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_RUN_ELEMENTS_H
-#define MTP_TOOLS_MTP_RUN_ELEMENTS_H
+#ifndef MTP_TOOLS_MTP_RUN_TENSORS_ELEMENTS_H
+#define MTP_TOOLS_MTP_RUN_TENSORS_ELEMENTS_H
 
 #include "mtp/tensor.h"
 #include "runtime/core/Result.h"
@@ -26,4 +26,4 @@ Status appendElement(Tensor &tensor, std::string_view text);
 
 } // namespace mtp
 
-#endif // MTP_TOOLS_MTP_RUN_ELEMENTS_H
+#endif // MTP_TOOLS_MTP_RUN_TENSORS_ELEMENTS_H

@@ -1,7 +1,7 @@
 //===- TensorLiteral.h - Tensors on the command line ------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_RUN_TENSORLITERAL_H
-#define MTP_TOOLS_MTP_RUN_TENSORLITERAL_H
+#ifndef MTP_TOOLS_MTP_RUN_TENSORS_TENSORLITERAL_H
+#define MTP_TOOLS_MTP_RUN_TENSORS_TENSORLITERAL_H
 
 #include "mtp/tensor.h"
 #include "runtime/core/Result.h"
@@ -22,4 +22,4 @@ std::string tensorJson(const Tensor &tensor);
 
 } // namespace mtp
 
-#endif // MTP_TOOLS_MTP_RUN_TENSORLITERAL_H
+#endif // MTP_TOOLS_MTP_RUN_TENSORS_TENSORLITERAL_H

@@ -1,10 +1,10 @@
 //===- TensorLiteral.cpp - Tensors on the command line --------------------===//
 
-#include "tools/mtp-run/TensorLiteral.h"
+#include "tools/mtp-run/tensors/TensorLiteral.h"
 #include "runtime/artifact/DTypes.h"
 #include "runtime/core/StrCat.h"
-#include "tools/mtp-run/Elements.h"
-#include "tools/mtp-run/Npy.h"
+#include "tools/mtp-run/tensors/Elements.h"
+#include "tools/mtp-run/tensors/Npy.h"
 
 #include <charconv>
 #include <cmath>
