@@ -66,6 +66,29 @@ TEST(Schema, Strings) {
          {R"("a")", R"("")"}});
 }
 
+TEST(Schema, PatternsOfBoundedLength) {
+  check({R"({"type":"string","pattern":"^[a-z]+(-[a-z]+)*$","maxLength":5})",
+         {R"("a")", R"("abcde")", R"("a-b-c")"},
+         {R"("")", R"("abcdef")", R"("a-b-cd")", R"("a-")"}});
+  check({R"({"type":"string","pattern":"b","minLength":3})",
+         {R"("abc")", R"("bbbbbb")", "\"\u00e9\u00e9b\"", R"("b\n\"")"},
+         {R"("ab")", R"("acc")", "\"\u00e9b\""}});
+  check({R"({"type":"string","pattern":"^(ab){2,3}$","minLength":5,
+         "maxLength":9})",
+         {R"("ababab")"},
+         {R"("abab")", R"("abababab")"}});
+  check({R"({"type":"string","pattern":"^a?$","maxLength":0})",
+         {R"("")"},
+         {R"("a")"}});
+  check({R"({"type":"string","format":"ipv4","maxLength":8})",
+         {R"("1.2.3.45")"},
+         {R"("1.2.33.45")"}});
+  expectError(R"({"type":"string","pattern":"^abc$","maxLength":2})",
+              StatusCode::InvalidArgument, "expected rule");
+  expectError(R"({"type":"string","pattern":"^[a-z]*$","maxLength":200000})",
+              StatusCode::ResourceExhausted, "states");
+}
+
 TEST(Schema, IntegerBounds) {
   for (auto [low, high] : {std::pair<int, int>{0, 9},
                            {3, 127},
@@ -355,8 +378,6 @@ TEST(Schema, UnsupportedPartsAreNamed) {
   expectError(R"({"$ref":"http://x.org/y"})", unsupported, "/$ref: ");
   expectError(R"x({"type":"string","pattern":"(?=a)"})x", unsupported,
               "/pattern: line 1");
-  expectError(R"({"type":"string","pattern":"a","maxLength":2})", unsupported,
-              "beside minLength or maxLength");
   expectError(R"({"oneOf":[{"type":"integer"},{"type":"number"}]})",
               unsupported, "/oneOf: expected branches that no value");
   expectError(R"({"enum":["a"],"pattern":"a"})", unsupported, "beside enum");

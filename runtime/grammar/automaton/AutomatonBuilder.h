@@ -38,6 +38,10 @@ public:
 
   /// Whether a limit is exceeded.
   bool isFull() const { return full; }
+  /// Makes finish() fail as if a limit was exceeded.
+  void setFull() { full = true; }
+  /// Returns the largest number of states.
+  uint32_t maxStates() const { return limits.states; }
 
   /// Makes the automaton whose texts are those of `root`.
   ///

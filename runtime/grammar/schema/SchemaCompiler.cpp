@@ -9,6 +9,7 @@
 #include "runtime/grammar/schema/SchemaCompiler.h"
 
 #include "runtime/core/StrCat.h"
+#include "runtime/grammar/regex/BoundedExpression.h"
 #include "runtime/grammar/regex/Pattern.h"
 #include "runtime/grammar/schema/Formats.h"
 #include "runtime/grammar/schema/JsonText.h"
@@ -45,6 +46,9 @@ private:
   RuleId ruleOf(const NodeSet &schemas);
   Status addShape(const Shape &shape, StateId from, StateId to);
   Status addStringShape(const Shape &shape, StateId from, StateId to);
+  /// Adds strings of a pattern or format with `min` to `max` characters.
+  Status addPattern(const Shape &shape, StateId from, uint32_t min,
+                    uint32_t max, StateId to);
   void addNumberShape(const Shape &shape, StateId from, StateId to);
   void addObject(const Shape &shape, StateId from, StateId to);
   void addProperties(const Shape &shape, StateId from, StateId to);
@@ -114,48 +118,47 @@ Status Compiler::addShape(const Shape &shape, StateId from, StateId to) {
 
 Status Compiler::addStringShape(const Shape &shape, StateId from, StateId to) {
   if (!shape.unknownFormat.empty())
-    return document.unsupported(shape.source, "format",
+    return document.unsupported(shape.patternNode, "format",
                                 strCat("expected one of ", formatNames(),
                                        ", got '", shape.unknownFormat, "'"));
-  bool hasLengths = shape.minLength > 0 || shape.maxLength != Shape::kUnbounded;
-  if (!shape.pattern && !hasLengths) {
+  bool isBounded = shape.maxLength != Shape::kUnbounded;
+  if (shape.minLength > shape.maxLength)
+    return okStatus();
+  if (shape.minLength > limits.states ||
+      (isBounded && shape.maxLength > limits.states))
+    return document.failure(StatusCode::ResourceExhausted, shape.lengthNode,
+                            isBounded ? "maxLength" : "minLength",
+                            "expected a shorter string");
+  auto min = static_cast<uint32_t>(shape.minLength);
+  auto max = isBounded ? static_cast<uint32_t>(shape.maxLength)
+                       : Expression::kUnbounded;
+  if (shape.pattern)
+    return addPattern(shape, from, min, max, to);
+  if (min == 0 && !isBounded)
     text.addString(from, to);
-    return okStatus();
-  }
-  if (!shape.pattern) {
-    if (shape.minLength > shape.maxLength)
-      return okStatus();
-    if (shape.minLength > limits.states ||
-        (shape.maxLength != Shape::kUnbounded &&
-         shape.maxLength > limits.states))
-      return document.failure(
-          StatusCode::ResourceExhausted, shape.source,
-          shape.maxLength == Shape::kUnbounded ? "minLength" : "maxLength",
-          "expected a shorter string");
-    text.addString(from, shape.minLength,
-                   shape.maxLength == Shape::kUnbounded
-                       ? Expression::kUnbounded
-                       : static_cast<uint32_t>(shape.maxLength),
-                   to);
-    return okStatus();
-  }
-  if (hasLengths)
-    return document.unsupported(
-        shape.source, shape.patternKeyword,
-        "beside minLength or maxLength it is not supported");
+  else
+    text.addString(from, min, max, to);
+  return okStatus();
+}
+
+Status Compiler::addPattern(const Shape &shape, StateId from, uint32_t min,
+                            uint32_t max, StateId to) {
   auto pattern = parsePattern(
       *shape.pattern,
       shape.isPatternWhole ? MatchMode::Whole : MatchMode::Search, limits);
   if (!pattern.isOk())
-    return document.failure(pattern.status().code(), shape.source,
+    return document.failure(pattern.status().code(), shape.patternNode,
                             shape.patternKeyword, pattern.status().message());
   StateId first = builder.addState(), last = builder.addState();
   builder.addBytes(from, '"', '"', first);
-  addExpression(builder, *pattern, first, last,
-                [&](StateId a, const CodePoints &set, StateId b) {
-                  text.addCharacter(a, set, b);
-                });
   builder.addBytes(last, '"', '"', to);
+  auto write = [&](StateId a, const CodePoints &set, StateId b) {
+    text.addCharacter(a, set, b);
+  };
+  if (min == 0 && max == Expression::kUnbounded)
+    addExpression(builder, *pattern, first, last, write);
+  else
+    addBoundedExpression(builder, *pattern, min, max, first, last, write);
   return okStatus();
 }
 

@@ -60,10 +60,10 @@ struct Shape {
   bool isPatternWhole = false;
   /// A format that is not supported, or empty. Strings need a supported one.
   std::string_view unknownFormat;
-  /// The keyword of `pattern`, and the subschema of the last restriction of
-  /// strings. Errors name them.
+  /// The keyword of `pattern`, and the subschemas of the pattern or format and
+  /// of the last length. Errors name them.
   std::string_view patternKeyword;
-  NodeId source = 0;
+  NodeId patternNode = 0, lengthNode = 0;
 
   /// Bounds of integers, both included.
   int64_t minimum = std::numeric_limits<int64_t>::min();

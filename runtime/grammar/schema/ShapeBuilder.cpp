@@ -162,7 +162,7 @@ Status Builder::addPattern(JsonElement value, std::string_view name) {
         strCat("beside ", shape.patternKeyword, " it is not supported"));
   shape.pattern = std::string(textOf(value));
   shape.patternKeyword = name;
-  shape.source = node;
+  shape.patternNode = node;
   return okStatus();
 }
 
@@ -175,7 +175,7 @@ Status Builder::addFormat(JsonElement value, std::string_view name) {
   if (pattern.empty()) {
     // Formats such as int64 restrict numbers only, and change nothing here.
     shape.unknownFormat = textOf(value);
-    shape.source = node;
+    shape.patternNode = node;
     return okStatus();
   }
   if (shape.pattern && (*shape.pattern != pattern || !shape.isPatternWhole))
@@ -185,7 +185,7 @@ Status Builder::addFormat(JsonElement value, std::string_view name) {
   shape.pattern = std::move(pattern);
   shape.isPatternWhole = true;
   shape.patternKeyword = name;
-  shape.source = node;
+  shape.patternNode = node;
   return okStatus();
 }
 
@@ -263,10 +263,10 @@ Status Builder::addKeyword(Keyword kind, std::string_view name,
   case Keyword::MinItems:
     return addCount(value, shape.minItems, false);
   case Keyword::MaxLength:
-    shape.source = node;
+    shape.lengthNode = node;
     return addCount(value, shape.maxLength, true);
   case Keyword::MinLength:
-    shape.source = node;
+    shape.lengthNode = node;
     return addCount(value, shape.minLength, false);
   default:
     // Items and other properties need all leaves; the rest is expanded or
