@@ -46,37 +46,41 @@ findMachine(const profile::Profile &profile, const std::string &name,
   return nullptr;
 }
 
-using Shape = std::pair<uint32_t, uint32_t>;
 using Measured = RoundCostModel::Measured;
+
+namespace {
+/// The mean of the measured rounds of a batch and a k.
+struct MeanRound {
+  double count = 0, rows = 0, positions = 0, seconds = 0;
+
+  void add(const Measured &one) {
+    ++count;
+    rows += (one.work.rows - rows) / count;
+    positions += (double(one.work.positions) - positions) / count;
+    seconds += (one.seconds - seconds) / count;
+  }
+};
+} // namespace
 
 /// Adds batches between two measured ones, whose times lie on a line between
 /// these: another number of slots must not begin with trials.
 static void fillBatches(std::vector<Measured> &measured) {
-  // By k, the mean of each batch.
-  std::map<uint32_t, std::map<uint32_t, std::pair<Measured, uint32_t>>> means;
-  for (const Measured &one : measured) {
-    auto &[mean, count] = means[one.work.k][one.work.batch];
-    mean.work = one.work;
-    mean.seconds += (one.seconds - mean.seconds) / ++count;
-  }
+  std::map<uint32_t, std::map<uint32_t, MeanRound>> means;
+  for (const Measured &one : measured)
+    means[one.work.k][one.work.batch].add(one);
   for (const auto &[k, batches] : means)
-    for (auto low = batches.begin(); low != batches.end(); ++low) {
-      auto high = std::next(low);
-      if (high == batches.end())
-        break;
-      const Measured &a = low->second.first, &b = high->second.first;
+    for (auto low = batches.begin(), high = low; ++high != batches.end();
+         low = high) {
+      const MeanRound &a = low->second, &b = high->second;
       for (uint32_t batch = low->first + 1; batch < high->first; ++batch) {
         double share =
             double(batch - low->first) / double(high->first - low->first);
         auto between = [share](double from, double to) {
           return from + (to - from) * share;
         };
-        Measured one;
-        one.work = {batch, k, uint32_t(between(a.work.rows, b.work.rows)),
-                    uint64_t(between(double(a.work.positions),
-                                     double(b.work.positions)))};
-        one.seconds = between(a.seconds, b.seconds);
-        measured.push_back(one);
+        measured.push_back({{batch, k, uint32_t(between(a.rows, b.rows)),
+                             uint64_t(between(a.positions, b.positions))},
+                            between(a.seconds, b.seconds)});
       }
     }
 }

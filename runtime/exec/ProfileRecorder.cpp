@@ -12,6 +12,8 @@ using namespace mtp;
 /// from a disk.
 static constexpr uint64_t kLeastRuns = 4;
 
+static constexpr int64_t kSecondsOfDay = 86'400;
+
 ProfileRecorder::ProfileRecorder(const Plan &plan)
     : programs(profile::programKeysOf(plan)) {}
 
@@ -74,7 +76,7 @@ profile::Profile ProfileRecorder::profile() const {
   profile.outcomes = outcomes;
   profile.load = load;
   profile::MachineCosts machine;
-  machine.day = uint32_t(std::time(nullptr) / (24 * 60 * 60));
+  machine.day = uint32_t(std::time(nullptr) / kSecondsOfDay);
   for (const auto &[key, cell] : cells)
     if (cell.count >= kLeastRuns)
       machine.costs.push_back(cell.cost());

@@ -16,13 +16,18 @@ profile::Profile SessionProfile::recorded(const Session &session) {
   profile::Profile profile;
   if (impl.parts && impl.parts->recorder)
     profile = impl.parts->recorder->profile();
-  profile.model = profile::modelKeyOf(impl.inner.artifact(), impl.inner.plan());
+  profile.model = modelKey(*impl.model);
   for (profile::MachineCosts &machine : profile.machines) {
     machine.name = impl.machine;
     machine.threads =
         impl.inner.device == DeviceKind::Cpu ? impl.options.threads : 0;
   }
   return profile;
+}
+
+profile::ModelKey SessionProfile::modelKey(const Model &model) {
+  const Model::Impl &impl = ModelAccess::impl(model);
+  return profile::modelKeyOf(impl.artifact(), impl.plan());
 }
 
 const profile::Profile *SessionProfile::loaded(const Model &model) {

@@ -17,6 +17,8 @@ struct SessionProfile {
   /// Returns the measurements of a session with
   /// SessionOptions::recordsProfile so far: its model's key, and one machine.
   static profile::Profile recorded(const Session &session);
+  /// Returns the key of a model in profiles.
+  static profile::ModelKey modelKey(const Model &model);
   /// Returns the profile from LoadOptions::profile; null without one.
   static const profile::Profile *loaded(const Model &model);
 };

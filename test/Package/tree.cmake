@@ -50,7 +50,7 @@ endfunction()
 # Checks that no program or library looks for libraries in the build folder.
 function(check_libraries prefix build)
   file(GLOB binaries ${prefix}/bin/* ${prefix}/${LIBDIR}/*.so)
-  list(FILTER binaries EXCLUDE REGEX "/mtp-chart$")
+  list(FILTER binaries EXCLUDE REGEX "/mtp-(tune-)?chart$")
   foreach(binary ${binaries})
     run(readelf -d ${binary})
     if(output MATCHES "(RPATH|RUNPATH)[^\n]*\\[[^]]*${build}")

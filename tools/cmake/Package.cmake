@@ -30,7 +30,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mtp-runtime)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
   "Runs what mtpc compiled: the library, mtp-run, mtp-bench, mtp-dump and mtp-tune.")
-# mtp-chart, which draws the reports of mtp-bench.
+# mtp-chart and mtp-tune-chart, which draw reports.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS python3)
 set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME mtpc)
 set(CPACK_DEBIAN_COMPILER_DESCRIPTION

@@ -14,6 +14,8 @@ struct Options {
   std::string artifact;
   /// The profile to write.
   std::string output;
+  /// A profile whose measurements are kept in the new one; empty: none.
+  std::string merged;
   /// A profile to report instead of a measurement.
   std::string report;
   /// A file with a prompt on each line; empty: the tools' own prompts.

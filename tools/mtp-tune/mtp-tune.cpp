@@ -7,7 +7,9 @@
 
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
 #include "tools/mtp-tune/Measure.h"
 #include "tools/mtp-tune/Report.h"
 #include "tools/support/Flags.h"
@@ -32,6 +34,9 @@ static void addFlags(CLI::App &app, Options &o) {
   // --report needs no artifact.
   addArtifact(app, o.artifact)->required(false);
   addText(app, "--output,-o", o.output, "FILE", "Write the profile to FILE");
+  addText(app, "--merge", o.merged, "FILE",
+          "Keep the measurements of this profile, for example of other "
+          "machines or numbers of threads");
   addText(app, "--report", o.report, "FILE",
           "Print what a profile decides, and measure nothing");
   addText(app, "--prompts", o.prompts, "FILE",
@@ -78,6 +83,20 @@ static Status printReport(const profile::Profile &profile,
       options.json ? reportJson(profile) : reportText(profile), "the report");
 }
 
+/// Reads the profile of --merge, which must be of the model.
+static Result<profile::Profile> readMerged(const Model &model,
+                                           const Options &options) {
+  if (options.merged.empty())
+    return profile::Profile();
+  MTP_ASSIGN_OR_RETURN(profile::Profile profile,
+                       profile::loadProfile(options.merged));
+  Status status =
+      profile::checkModel(SessionProfile::modelKey(model), profile.model);
+  if (!status.isOk())
+    return status.withContext(options.merged);
+  return profile;
+}
+
 static Status run(const Options &options) {
   if (!options.report.empty()) {
     MTP_ASSIGN_OR_RETURN(profile::Profile profile,
@@ -89,8 +108,11 @@ static Status run(const Options &options) {
   warnAboutThreads("mtp-tune", options.session.threads, usableProcessors());
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
+  MTP_ASSIGN_OR_RETURN(profile::Profile profile, readMerged(*model, options));
   MTP_ASSIGN_OR_RETURN(Measured measured, measure(model, options));
-  std::vector<uint8_t> bytes = profile::writeProfile(measured.profile);
+  profile.model = measured.profile.model;
+  profile::merge(profile, measured.profile);
+  std::vector<uint8_t> bytes = profile::writeProfile(profile);
   MTP_RETURN_IF_ERROR(output->commit(
       {reinterpret_cast<const char *>(bytes.data()), bytes.size()}));
   if (measured.skipped > 0)
@@ -102,7 +124,7 @@ static Status run(const Options &options) {
     if (machine.isBusy)
       std::fprintf(stderr, "mtp-tune: warning: other processes disturbed the "
                            "measurement; measure again on a quiet machine\n");
-  return printReport(measured.profile, options);
+  return printReport(profile, options);
 }
 
 int main(int argc, char **argv) {
