@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packages of PyPI that some tests need: numpy, and openai with its dependencies.
+"""Packages of PyPI that some tests need: numpy, and openai and anthropic with their dependencies.
 
   packages.py         installs packages.txt with pip into a folder of its own in
                       $XDG_CACHE_HOME/mtpc, unless it is there
