@@ -88,6 +88,15 @@ elif os.environ.get("MTP_REQUIRE_PACKAGES"):
     lit_config.fatal("expected the openai package (MTP_REQUIRE_PACKAGES), found none")
 else:
     lit_config.note("no openai package: the test of its client is skipped")
+# The anthropic package, likewise.
+if packages.find("anthropic"):
+    config.available_features.add("anthropic")
+elif os.environ.get("MTP_REQUIRE_PACKAGES"):
+    lit_config.fatal("expected the anthropic package (MTP_REQUIRE_PACKAGES), found none")
+else:
+    lit_config.note("no anthropic package: the test of its client is skipped")
+config.substitutions.append(
+    ("%{anthropic}", f"env PYTHONPATH={packages.folder()} {sys.executable}"))
 config.substitutions.append(
     ("%{openai}", openai or f"env PYTHONPATH={packages.folder()} {sys.executable}"))
 

@@ -1,12 +1,9 @@
 //===- resume_test.cpp - Continue a stream on another server --------------===//
 
-#include "runtime/core/StrCat.h"
-#include "test/Runtime/support/ByteTokenizer.h"
-#include "test/Serve/RoutesRig.h"
+#include "test/Serve/TextRig.h"
 #include "tools/mtp-serve/api/RequestParser.h"
 
 #include <map>
-#include <simdjson.h>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -141,15 +138,8 @@ std::string resumeAfter(const Stream &stream, size_t count, size_t answers) {
 //===----------------------------------------------------------------------===//
 
 /// Routes of a replica whose tokens are bytes.
-struct Replica : RoutesRig {
-  Replica()
-      : tables(byteTokenizer()), tokenizer(*Tokenizer::load(tables)),
-        chat(*ChatTemplate::parse(
-            {{{"default", "{% for m in messages %}{{ m.content }}"
-                          "{% endfor %}"}},
-             {}})) {
-    facts.tokenizer = tokenizer.get();
-    facts.chat = chat.get();
+struct Replica : TextRig {
+  Replica() : TextRig("{% for m in messages %}{{ m.content }}{% endfor %}") {
     facts.isReplica = true;
   }
 
@@ -172,10 +162,6 @@ struct Replica : RoutesRig {
     return answer.generation->error() ? errorJson(*answer.generation->error())
                                       : events;
   }
-
-  std::vector<uint8_t> tables;
-  std::unique_ptr<Tokenizer> tokenizer;
-  std::shared_ptr<const ChatTemplate> chat;
 };
 
 struct Case {

@@ -205,6 +205,85 @@ static MaybeError streamOptions(std::string_view field,
   return std::nullopt;
 }
 
+namespace {
+/// A sampler of llama-server: its name, its letter, and the flag that turns it
+/// off, or null if this server has it as a parameter that is off.
+struct SamplerName {
+  std::string_view name;
+  char letter;
+  bool GenerationRequest::Samplers::*flag;
+};
+} // namespace
+
+/// llama-server's samplers in its order, which the others must follow.
+static constexpr SamplerName kSamplers[] = {
+    {"penalties", 'e', nullptr},
+    {"dry", 'd', nullptr},
+    {"top_n_sigma", 's', nullptr},
+    {"top_k", 'k', &GenerationRequest::Samplers::topK},
+    {"typ_p", 'y', nullptr},
+    {"top_p", 'p', &GenerationRequest::Samplers::topP},
+    {"min_p", 'm', &GenerationRequest::Samplers::minP},
+    {"xtc", 'x', nullptr},
+    {"temperature", 't', &GenerationRequest::Samplers::temperature},
+};
+
+/// Reads the names of samplers, or a text of their letters. Samplers that are
+/// not among them are off.
+static MaybeError samplers(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  array list;
+  std::vector<std::string> names;
+  std::string_view letters;
+  if (!element.get(letters)) {
+    for (char letter : letters)
+      names.emplace_back(1, letter);
+  } else {
+    if (element.get(list))
+      return expected(field, "an array of samplers", element);
+    for (JsonElement item : list)
+      if (MaybeError error = readText(field, item, names.emplace_back()))
+        return error;
+  }
+  to.request.samplers = {false, false, false, false};
+  const SamplerName *last = std::ranges::begin(kSamplers);
+  for (const std::string &name : names) {
+    auto found = std::ranges::find_if(kSamplers, [&](const SamplerName &s) {
+      return s.name == name || std::string_view(&s.letter, 1) == name;
+    });
+    if (found == std::ranges::end(kSamplers) || found < last)
+      return wrongField(
+          std::string(field),
+          strCat("expected samplers of llama-server in its order (top_k, "
+                 "top_p, min_p, temperature), got '",
+                 name, found < last ? "' out of order" : "'"));
+    if (found->flag)
+      to.request.samplers.*found->flag = true;
+    last = found;
+  }
+  return std::nullopt;
+}
+
+/// Reads the members that llama-server's last object is to have.
+static MaybeError responseFields(std::string_view field,
+                                 const JsonElement &element, Reading &to) {
+  array list;
+  std::vector<std::string> &names = to.request.responseFields;
+  if (element.get(list) || list.size() > GenerationRequest::kMaxResponseFields)
+    return expected(field,
+                    strCat("an array of at most ",
+                           GenerationRequest::kMaxResponseFields, " strings"),
+                    element);
+  for (JsonElement item : list)
+    if (MaybeError error = readText(field, item, names.emplace_back()))
+      return error;
+  if (to.request.form != AnswerForm::Native && !names.empty())
+    return wrongField(
+        std::string(field),
+        strCat("expected no '", field, "', which only /completion takes"));
+  return std::nullopt;
+}
+
 MaybeError serve::ignoreField(std::string_view field, Reading &to) {
   if (to.facts.isStrict)
     return wrongField(std::string(field), strCat("expected no '", field,
@@ -355,6 +434,8 @@ static constexpr Field kSamplingFields[] = {
      readFlagField<&GenerationRequest::keepsStop>},
     {"timings_per_token", readFlagField<&GenerationRequest::timesEach>},
     {"return_progress", readFlagField<&GenerationRequest::reportsProgress>},
+    {"samplers", samplers},
+    {"response_fields", responseFields},
     {"resume", resume},
 };
 

@@ -149,6 +149,15 @@ struct GenerationRequest {
   /// Set if the request comes from a gate, which may continue its stream
   /// elsewhere.
   std::optional<Resumption> resume;
+  /// The samplers that apply; the others are off.
+  struct Samplers {
+    bool temperature = true, topK = true, topP = true, minP = true;
+  };
+  Samplers samplers;
+  /// Members of llama-server's last object to write, with / between the names
+  /// of nested ones; empty: all members.
+  static constexpr size_t kMaxResponseFields = 64;
+  std::vector<std::string> responseFields;
   /// Fields of the body that are not known.
   std::vector<std::string> ignored;
 };

@@ -1,8 +1,13 @@
 //===- NativeAnswers.cpp - Completions of llama-server --------------------===//
 
+#include "runtime/json/JsonTree.h"
 #include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Sse.h"
 #include "tools/mtp-serve/api/sampling/WriteScores.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -14,6 +19,38 @@ static const char *stopType(const ChoicePart &part) {
   if (part.finish == FinishReason::Stop)
     return "eos";
   return part.finish == FinishReason::Length ? "limit" : "none";
+}
+
+/// Returns the member at a path of names with / between them, if there is one.
+static std::optional<simdjson::dom::element>
+memberAt(simdjson::dom::element element, std::string_view path) {
+  while (!path.empty()) {
+    std::string_view name = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    if (element.at_key(name).get(element))
+      return std::nullopt;
+  }
+  return element;
+}
+
+/// Returns an object of the members at the paths, under the paths' names. Paths
+/// without a member are left out.
+static std::string selected(const std::string &object,
+                            const std::vector<std::string> &paths) {
+  JsonTree tree;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  std::set<std::string_view> seen;
+  json.beginObject();
+  if (tree.parse(object).isOk())
+    for (const std::string &path : paths)
+      if (std::optional<simdjson::dom::element> member =
+              memberAt(tree.root(), path);
+          member && seen.insert(path).second) {
+        json.key(path);
+        json.raw(simdjson::minify(*member));
+      }
+  json.endObject();
+  return json.text();
 }
 
 namespace {
@@ -118,7 +155,8 @@ std::string NativeWriter::object(const AnswerHead &head, const ChoicePart &part,
   if (part.progress)
     writeProgress(json, *part.progress);
   json.endObject();
-  return json.text();
+  bool isCut = isWhole && !request.responseFields.empty();
+  return isCut ? selected(json.text(), request.responseFields) : json.text();
 }
 
 std::unique_ptr<AnswerWriter>

@@ -33,14 +33,15 @@ static MaybeError readPrompt(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-/// Returns whether an array has both strings and numbers, and nothing else.
+/// Returns whether an array has both strings and numbers. Other elements of
+/// such an array are errors.
 static bool isMixed(const array &list) {
   size_t texts = 0, numbers = 0;
   for (JsonElement item : list) {
     texts += item.is_string();
     numbers += item.is_number();
   }
-  return texts > 0 && numbers > 0 && texts + numbers == list.size();
+  return texts > 0 && numbers > 0;
 }
 
 /// Reads texts and ids of one prompt, as in llama-server.
@@ -54,10 +55,9 @@ static MaybeError readMixed(std::string_view field, const array &list,
         return error;
     } else if (!getWhole(item, id) || id < 0 || id >= to.facts.vocab) {
       return wrongField(std::string(field),
-                        strCat("expected token ids of '", field,
-                               "' to be whole numbers of 0 to ",
-                               int64_t(to.facts.vocab) - 1, ", got ",
-                               describe(item)));
+                        strCat("expected strings or token ids of 0 to ",
+                               int64_t(to.facts.vocab) - 1, " in '", field,
+                               "', got ", describe(item)));
     } else {
       part.ids.push_back(int32_t(id));
     }

@@ -45,6 +45,20 @@ static MaybeError readField(std::string_view name, const JsonElement &value,
   return field ? field->read(name, value, to) : checkKnownField(name, value);
 }
 
+/// Gives the samplers that are off the values that change nothing.
+static void turnOff(GenerationRequest &request) {
+  SamplingParams &sampling = request.sampling;
+  // A temperature of 0 picks the likeliest token, which is no sampler's work.
+  if (!request.samplers.temperature && sampling.temperature > 0)
+    sampling.temperature = 1;
+  if (!request.samplers.topK)
+    sampling.topK = 0;
+  if (!request.samplers.topP)
+    sampling.topP = 1;
+  if (!request.samplers.minP)
+    sampling.minP = 0;
+}
+
 /// Reads all fields. If a name is in several lists, the first list counts.
 static MaybeError
 readFields(const object &body,
@@ -62,6 +76,7 @@ readFields(const object &body,
     if (MaybeError error = readField(key, value, field, to))
       return error;
   }
+  turnOff(to.request);
   return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/engine/Dispatcher.h"
 #include "runtime/core/StrCat.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -130,18 +131,42 @@ void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
   submitAll(*generation);
 }
 
+/// Returns the end of a sequence that has no token left to generate, because
+/// another server has generated all of them.
+static std::optional<EngineEvent> endOf(const Choice &choice, Handle handle,
+                                        const Request &rest) {
+  if (rest.maxTokens > 0 && !choice.isComplete())
+    return std::nullopt;
+  EngineEvent event;
+  event.handle = handle;
+  event.accepted = true;
+  event.finish =
+      choice.isComplete() ? choice.finishReason() : FinishReason::Length;
+  return event;
+}
+
 void Dispatcher::submitAll(const Generation &generation) {
   Handle handle = generation.firstHandle();
   const GenerationRequest &asked = generation.asked();
   EventDetail detail = {!asked.stops.empty() || asked.timesEach,
                         asked.streams && asked.reportsProgress};
   for (Request &sequence : generation.sequences(running.at(handle).seed)) {
-    if (std::optional<EngineEvent> end = generation.endOf(handle, sequence))
+    const Choice &choice = generation.answerOf(handle).choice;
+    if (std::optional<EngineEvent> end = endOf(choice, handle, sequence))
       take(*end);
     else
       current().submit(handle, std::move(sequence), detail);
     ++handle;
   }
+}
+
+std::vector<ActiveSequence> Dispatcher::active() const {
+  std::vector<ActiveSequence> all;
+  for (const auto &[handle, sequence] : running)
+    if (sequence.generation->answerOf(handle).times.admitted)
+      all.push_back({handle, sequence.generation.get()});
+  std::ranges::sort(all, {}, &ActiveSequence::handle);
+  return all;
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {

@@ -18,6 +18,13 @@
 
 namespace mtp::serve {
 
+/// A sequence that has had a slot and has not ended.
+struct ActiveSequence {
+  Handle handle = 0;
+  /// Valid until the I/O thread's next call.
+  const Generation *generation = nullptr;
+};
+
 /// Starts generations on the engine and delivers the events of their sequences.
 /// For one thread, the I/O thread; `post` runs a call there from any thread.
 class Dispatcher {
@@ -61,6 +68,8 @@ public:
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
   const std::shared_ptr<RequestMemoryLimit> &bodies() const { return budget; }
+  /// Returns the active sequences in order of handles.
+  std::vector<ActiveSequence> active() const;
   /// Returns the number of sequences that run or wait.
   size_t sequenceCount() const { return gate.sequenceCount(); }
   /// Returns an id that no other request has.

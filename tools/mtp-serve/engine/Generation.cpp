@@ -64,19 +64,6 @@ std::vector<Request> Generation::sequences(uint64_t seed) const {
   return all;
 }
 
-std::optional<EngineEvent> Generation::endOf(Handle handle,
-                                             const Request &rest) const {
-  const Choice &choice = answers.at(handle - first).choice;
-  if (rest.maxTokens > 0 && !choice.isComplete())
-    return std::nullopt;
-  EngineEvent event;
-  event.handle = handle;
-  event.accepted = true;
-  event.finish =
-      choice.isComplete() ? choice.finishReason() : FinishReason::Length;
-  return event;
-}
-
 void Generation::fail(ApiError error) {
   if (!failed)
     failed = std::move(error);

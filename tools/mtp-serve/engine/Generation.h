@@ -55,9 +55,6 @@ public:
   /// Returns the requests to submit, in order of handles. `seed` is used if the
   /// request has none, and is equal for each call.
   std::vector<Request> sequences(uint64_t seed) const;
-  /// Returns the end of a sequence that has no token left to generate, because
-  /// another server has generated all of them.
-  std::optional<EngineEvent> endOf(Handle handle, const Request &rest) const;
   /// Returns whether no output was taken yet, so that the generation may
   /// restart.
   bool canRestart() const;
@@ -98,12 +95,15 @@ public:
   /// Returns whether takeEvents() would return events.
   bool hasNews() const;
 
+  const AnswerSet::Answer &answerOf(Handle handle) const {
+    return answers.at(handle - first);
+  }
   size_t promptTokens() const { return answers.promptTokens(); }
   size_t outputTokens() const { return answers.outputTokens(); }
   /// Returns why the answer of a sequence has ended; None while it has not. If
   /// a stop string ended the answer, the sequence itself may only be cancelled.
   FinishReason finishOf(Handle handle) const {
-    return answers.at(handle - first).choice.finishReason();
+    return answerOf(handle).choice.finishReason();
   }
 
 private:

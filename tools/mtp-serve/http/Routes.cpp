@@ -44,6 +44,7 @@ const Routes::Route Routes::kRoutes[] = {
     {"GET", "/version", &Routes::version},
     {"GET", "/props", &Routes::props},
     {"GET", "/slots", &Routes::slots},
+    {"GET", "/tokenizer_info", &Routes::tokenizerInfo},
 };
 
 bool serve::isSameKey(std::string_view key, std::string_view given) {
