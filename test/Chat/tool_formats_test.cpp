@@ -161,8 +161,7 @@ TEST(Qwen3Coder, isRead) {
   for (const char *text :
        {"<function=f>", "<tool_call>\n", "<tool_call>\n<function=nobody>\n",
         "<function=calculator>x</function>",
-        "<function=calculator><parameter=a>1</parameter><parameter=a></"
-        "function>",
+        "<function=calculator><parameter=a>1</parameter><parameter=a>",
         "<tool_call>\n<function=calculator>\n<parameter=a>\n1\n</param"})
     EXPECT_EQ(qwen(text), text);
 }

@@ -138,14 +138,17 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  if (MaybeError error =
-          readFields(json.object(),
-                     {own, conversationFields(), samplingFields()}, reading))
+  request.tools.facts = facts.tools;
+  if (MaybeError error = readFields(
+          json.object(),
+          {own, toolFields(), conversationFields(), samplingFields()}, reading))
     return error;
   if (!request.isChat)
     return wrongField(field, strCat("expected '", field, "', got none"));
   if (!request.turns.empty())
     joinTurns(request);
+  if (MaybeError error = settleTools(request))
+    return error;
   request.conversation = "{" + request.conversation + "}";
   if (MaybeError error = settleContinuation(request))
     return error;
