@@ -72,9 +72,9 @@ ReasoningFormat mtp::detectReasoningFormat(std::string_view templateSource) {
 }
 
 ReasoningSplitter::ReasoningSplitter(ReasoningFormat format,
-                                     std::string_view prompt)
+                                     std::string_view prompt, bool keepsCalls)
     : format(format), open(formatOf(format).open),
-      close(formatOf(format).close) {
+      close(formatOf(format).close), keepsCalls(keepsCalls) {
   if (format == ReasoningFormat::Harmony)
     state = State::Header;
   else if (format == ReasoningFormat::None)
@@ -104,7 +104,8 @@ AnswerPart ReasoningSplitter::appendSpecial(std::string_view token) {
 bool ReasoningSplitter::isMark(std::string_view token) const {
   if (format == ReasoningFormat::Harmony)
     return token == "<|start|>" || token == "<|channel|>" ||
-           token == "<|message|>" || token == "<|end|>";
+           token == "<|message|>" || token == "<|end|>" ||
+           (keepsCalls && token == "<|call|>");
   return open.find(token) != open.npos || close.find(token) != close.npos;
 }
 
@@ -180,20 +181,37 @@ void ReasoningSplitter::split(bool isLast, AnswerPart &part) {
     part.content += std::exchange(held, {});
 }
 
+/// Returns the header of a call as at the begin of a message. The prompt may
+/// have begun the answer's first header.
+std::string ReasoningSplitter::headerOfCall() const {
+  constexpr std::string_view kRole = "assistant";
+  std::string_view header = held;
+  if (header.starts_with(kRole))
+    header.remove_prefix(kRole.size());
+  return std::string("<|start|>").append(kRole).append(header);
+}
+
 /// Splits an answer of the form
 /// <|start|>assistant<|channel|>analysis<|message|>...<|end|>: only special
 /// tokens end a header or a message. All messages except reasoning are content.
-/// A call to a tool is content too, because nothing else handles it.
 void ReasoningSplitter::splitHarmony(std::string_view token, AnswerPart &part) {
   if (token == "<|channel|>" && state == State::Header) {
     held += token;
   } else if (token == "<|message|>") {
     bool isReasoning = held.find("<|channel|>analysis") != held.npos;
+    isInCall = keepsCalls && held.find("to=functions.") != held.npos;
+    if (isInCall) {
+      isReasoning = false;
+      part.content += headerOfCall() + std::string(token);
+    }
     held.clear();
     hasMessage = true;
     state = isReasoning ? State::Reasoning : State::Content;
-  } else if (token == "<|start|>" || token == "<|end|>") {
+  } else if (token == "<|start|>" || token == "<|end|>" ||
+             token == "<|call|>") {
     split(/*isLast=*/false, part);
+    if (std::exchange(isInCall, false) && token == "<|call|>")
+      part.content += token;
     held.clear();
     state = State::Header;
   }

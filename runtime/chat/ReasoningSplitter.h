@@ -47,7 +47,10 @@ struct AnswerPart {
 class ReasoningSplitter {
 public:
   /// Begins the answer to a prompt. The prompt may contain the opening mark.
-  ReasoningSplitter(ReasoningFormat format, std::string_view prompt);
+  /// `keepsCalls`: a call of Harmony is content with its header and marks,
+  /// which begins with "<|start|>assistant".
+  ReasoningSplitter(ReasoningFormat format, std::string_view prompt,
+                    bool keepsCalls = false);
 
   /// Adds text of ordinary tokens.
   AnswerPart append(std::string_view text);
@@ -73,6 +76,7 @@ private:
   bool splitStart(bool isLast, AnswerPart &part);
   bool splitReasoning(bool isLast, AnswerPart &part);
   void splitHarmony(std::string_view token, AnswerPart &part);
+  std::string headerOfCall() const;
   void addReasoning(std::string_view text, AnswerPart &part);
 
   ReasoningFormat format;
@@ -84,8 +88,9 @@ private:
   /// dropped if the reasoning ends here.
   size_t heldLines = 0;
   bool hasReasoned = false;
-  /// Harmony: whether a message has begun.
-  bool hasMessage = false;
+  /// Harmony: whether a message has begun, whether calls keep their headers,
+  /// and whether the message is such a call.
+  bool hasMessage = false, keepsCalls = false, isInCall = false;
 };
 
 } // namespace mtp

@@ -161,8 +161,7 @@ TEST(Qwen3Coder, isRead) {
   for (const char *text :
        {"<function=f>", "<tool_call>\n", "<tool_call>\n<function=nobody>\n",
         "<function=calculator>x</function>",
-        "<function=calculator><parameter=a>1</parameter><parameter=a>1"
-        "</parameter></function>",
+        "<function=calculator><parameter=a>1</parameter><parameter=a>",
         "<tool_call>\n<function=calculator>\n<parameter=a>\n1\n</param"})
     EXPECT_EQ(qwen(text), text);
 }
@@ -183,7 +182,7 @@ TEST(Llama3, isRead) {
                   R"("parameters": {}})"),
             " | calculator {}");
   // JSON that is no call, and a call that is not the first text.
-  for (std::string text :
+  for (const std::string &text :
        {std::string(R"({"city": "Paris", "name": "calculator"})"),
         std::string(R"({"name": "Paris"})"), std::string("{"), "x " + call,
         std::string("{}"), std::string(R"({"name": "calculator")")})
@@ -364,7 +363,7 @@ TEST(Values, areReadFromPython) {
             R"(["a\n", "b'", "Aé😀", 1, -2.5])");
   EXPECT_EQ(pythonToJson("{'a': None, 'b': [True, False,],}"),
             R"({"a": null, "b": [true, false]})");
-  for (std::string text :
+  for (const std::string &text :
        {std::string("'a"), std::string("[1"), std::string("{1: 2}"),
         std::string("x"), std::string("'\\ud800'"), std::string("1 2"),
         std::string("__import__('os')"), std::string(100, '[')})
@@ -377,6 +376,8 @@ TEST(Tools, areChecked) {
   };
   EXPECT_EQ(error("{}"), ": expected an array of tools");
   EXPECT_EQ(error("[1]"), "[0]: expected an object");
+  EXPECT_EQ(error(std::string(100, '[') + std::string(100, ']')),
+            ": expected JSON nested at most 64 deep");
   EXPECT_EQ(error(R"([{"type": "x"}])"), "[0].type: expected 'function'");
   EXPECT_EQ(error(R"([{"type": "function"}])"),
             "[0].function: expected an object");
@@ -451,6 +452,23 @@ TEST(Marks, areTokensOfTheFormat) {
   EXPECT_FALSE(kimi.isMark("<|im_end|>"));
   EXPECT_FALSE(kimi.isMark(""));
   EXPECT_FALSE(ToolCallParser(ToolFormat::None, testTools()).isMark("<"));
+}
+
+// What a broken call has consumed does not depend on the pieces.
+TEST(HostileAnswers, breakAtOnePlace) {
+  std::string mistral = "[TOOL_CALLS]calculator{\"a\": {\"b[TOOL_CALLS]"
+                        "calculator{}\n\": {}}";
+  EXPECT_EQ(read(ToolFormat::Mistral, mistral), mistral);
+  std::string longKey =
+      "<tool_call>{\"" + std::string(1020, 'x') +
+      "<tool_call>{\"name\": \"calculator\"}</tool_call>\": 1}";
+  EXPECT_EQ(read(ToolFormat::Hermes, longKey), longKey);
+  std::string longName = std::string(125, 'x') + "<tool_call>calculator";
+  EXPECT_EQ(read(ToolFormat::Glm, "<tool_call>" + longName),
+            "<tool_call>" + longName);
+  EXPECT_EQ(read(ToolFormat::Qwen3Coder, "<function=" + longName),
+            "<function=" + longName);
+  EXPECT_EQ(read(ToolFormat::Pythonic, "[" + longName), "[" + longName);
 }
 
 TEST(HostileAnswers, takeLinearTime) {

@@ -95,6 +95,37 @@ grammars = {
 for name, (kind, source, text) in grammars.items():
     write("grammar", name, kind + source + b"\0" + text)
 
+# Answers with tool calls: a format, the size of pieces, and the text.
+VALUES = '{"s": "x", "i": 1, "a": [1, {"k": null}]}'
+TAGGED = ("<function=f>\n<parameter=s>\nx\n</parameter>\n"
+          "<parameter=a>[1, {'k': None}]</parameter>")
+CALLS = ["plain",
+         'a <tool_call>\n{"name": "f", "arguments": ' + VALUES + "}\n</tool_call>",
+         "<tool_call>\n" + TAGGED + "\n</function>\n</tool_call>",
+         '{"name": "f", "parameters": ' + VALUES + '}; {"name": "g"}',
+         "[f(s='x', i=1, a=[1, {\"k\": None}]), g()]",
+         '[TOOL_CALLS]f[ARGS]' + VALUES + '[TOOL_CALLS][{"name": "g", "arguments": {}}]',
+         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n" +
+         VALUES + "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>" + VALUES +
+         "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+         '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n'
+         '<｜DSML｜parameter name="s" string="true">x'
+         "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+         "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+         "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
+         "<|tool_call_argument_begin|>" + VALUES + "<|tool_call_end|><|tool_calls_section_end|>",
+         '<minimax:tool_call>\n<invoke name="f"><parameter name="s">x</parameter></invoke>\n'
+         "</minimax:tool_call>",
+         "<seed:tool_call>\n" + TAGGED + "</function></seed:tool_call>",
+         "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>" + VALUES +
+         "<|call|>",
+         '<|tool_call>call:f{s:<|"|>x<|"|>,a:[1,{k:null}]}<tool_call|>',
+         '<|tool_call|>[{"name": "f", "arguments": ' + VALUES + "}]",
+         '[{"name": "f", "parameters": ' + VALUES + "}]"]
+for number, text in enumerate(CALLS):
+    write("calls", str(number), bytes([number, 6]) + text.encode())
+
 bodies = {
     "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},
     "text": {"prompt": "one", "stop": ["a", "b"], "stream": True, "k": "auto", "echo": True,

@@ -11,14 +11,14 @@ namespace {
 
 // Ids below 256 are bytes; these are special tokens.
 constexpr int32_t kEnd = 263, kStart = 265, kChannel = 266, kMessage = 267,
-                  kTag = 268;
+                  kTag = 268, kCallEnd = 269;
 
 const Tokenizer &tokenizer() {
   static const LoadedTokenizer loaded = [] {
     std::string more = R"("special": false})";
     int32_t id = kStart;
-    for (const char *name :
-         {"<|start|>", "<|channel|>", "<|message|>", "<|python_tag|>"})
+    for (const char *name : {"<|start|>", "<|channel|>", "<|message|>",
+                             "<|python_tag|>", "<|call|>"})
       more += R"(, {"id": )" + std::to_string(id++) + R"(, "content": ")" +
               name +
               R"(", "single_word": false, "lstrip": false, "rstrip": false,
@@ -156,4 +156,77 @@ TEST(Choice, CountsTokensOfReasoning) {
     EXPECT_TRUE(choice.take(tokens(std::string_view(text))).isOk());
     EXPECT_EQ(choice.reasoningTokens(), count) << text;
   }
+}
+
+namespace {
+/// Returns "reasoning | content | calls" of an answer with the tool `f`, for
+/// each number of tokens that arrive together.
+std::string answerWithCalls(ToolFormat format, ReasoningFormat reasoning,
+                            const Ids &ids) {
+  ToolUse use;
+  use.facts.format = format;
+  auto set =
+      ToolSet::read(R"([{"type": "function", "function": {"name": "f"}}])");
+  EXPECT_TRUE(set.isOk());
+  use.set = std::make_shared<const ToolSet>(*std::move(set));
+  std::string first;
+  for (size_t pieces = 1; pieces <= ids.size(); ++pieces) {
+    ChoiceOptions options = optionsOf(reasoning);
+    options.tools = &use;
+    Choice choice(options);
+    for (size_t at = 0; at < ids.size(); at += pieces)
+      EXPECT_TRUE(
+          choice.take({ids.data() + at, std::min(pieces, ids.size() - at)})
+              .isOk());
+    choice.end(FinishReason::Stop, {});
+    std::string text = choice.pending().takeReasoning(SIZE_MAX) + " | ";
+    std::string content = choice.pending().takeText(SIZE_MAX), calls;
+    for (const AnswerBlock &block :
+         blocksOf(content, choice.pending().pieces.take(SIZE_MAX)))
+      (block.isCall ? calls : text) +=
+          block.isCall ? " | " + block.name + block.text : block.text;
+    text += calls;
+    EXPECT_TRUE(pieces == 1 || text == first) << pieces << text;
+    first = text;
+  }
+  return first;
+}
+} // namespace
+
+// Marks of calls are special tokens in some models, whose text is dropped else.
+TEST(Choice, FindsCallsAfterSpecialTokens) {
+  std::string_view json = R"({"name": "f", "parameters": {"a": 1}})";
+  EXPECT_EQ(answerWithCalls(ToolFormat::Llama3, ReasoningFormat::None,
+                            tokens("So.", kTag, json, kEnd)),
+            R"( | So. | f{"a": 1})");
+  EXPECT_EQ(answerWithCalls(ToolFormat::Llama3, ReasoningFormat::Think,
+                            tokens("<think>x", kTag, "</think>", kTag, json)),
+            R"(x<|python_tag|> |  | f{"a": 1})");
+  EXPECT_EQ(answerWithCalls(ToolFormat::Hermes, ReasoningFormat::None,
+                            tokens("a", kTag, "b")),
+            " | ab");
+}
+
+// The prompt has begun the first header. `<|call|>` usually ends the answer.
+TEST(Choice, FindsCallsOfHarmony) {
+  Ids first = tokens(kChannel, "analysis", kMessage, "hm", kEnd, kStart,
+                     "assistant", kChannel, "commentary to=functions.f json",
+                     kMessage, R"({"a": 1})");
+  auto harmony = [](const Ids &ids) {
+    return answerWithCalls(ToolFormat::Harmony, ReasoningFormat::Harmony, ids);
+  };
+  EXPECT_EQ(harmony(first), R"(hm |  | f{"a": 1})");
+  Ids both = first;
+  append(both, kCallEnd, kStart, "assistant to=functions.f", kChannel,
+         "commentary", kMessage, "{}", kCallEnd, kStart, "assistant", kChannel,
+         "final", kMessage, "ok");
+  EXPECT_EQ(harmony(both), R"(hm | ok | f{"a": 1} | f{})");
+  EXPECT_EQ(harmony(tokens(" to=functions.f", kChannel, "commentary", kMessage,
+                           R"({"a": 1})", kCallEnd)),
+            R"( |  | f{"a": 1})");
+  // A call of another tool is content, with its header.
+  EXPECT_EQ(harmony(tokens(kChannel, "commentary to=functions.g", kMessage,
+                           "{}", kCallEnd)),
+            " | <|start|>assistant<|channel|>commentary to=functions.g"
+            "<|message|>{}<|call|>");
 }

@@ -531,7 +531,7 @@ TEST(Responses, NameTheFieldThatIsWrong) {
            {R"("text": {"verbosity": "low"})", "text.verbosity"},
            {R"("reasoning": {"other": 1})", "reasoning.other"},
            {R"("include": ["message.output_text.logprobs"])", "include[0]"},
-           {R"("tools": [{"type": "web_search"}])", "tools"},
+           {R"("tools": [{"type": "web_search"}])", "tools[0].type"},
            {R"("prompt": {"id": "p"})", "prompt"}})
     EXPECT_EQ(param(strCat("\"input\": \"a\", ", field)), name);
 }

@@ -37,6 +37,7 @@ public:
 private:
   Status loadTemplate();
   Status checkVariables();
+  Status addTools();
   Status handle(const std::string &message);
   Status ask(const std::string &question);
   Result<Request> makeRequest(std::string &promptText);
@@ -50,6 +51,9 @@ private:
   std::unique_ptr<Tokenizer> tokenizer;
   std::shared_ptr<const ChatTemplate> templates;
   ReasoningFormat reasoning = ReasoningFormat::None;
+  std::optional<ChatTools> tools;
+  /// The variables of the template, with the tools.
+  std::string variables;
   ChatLook look;
   /// State of the answer that is printed.
   uint64_t draftsBefore = 0;
@@ -78,6 +82,11 @@ Status Chat::loadTemplate() {
         "the artifact has no chat template; give --chat-template");
   reasoning =
       options.reasoning.value_or(detectReasoningFormat(templates->source()));
+  variables = options.templateVariables;
+  if (options.tools.empty())
+    return okStatus();
+  MTP_ASSIGN_OR_RETURN(
+      tools, readChatTools(options.tools, *templates, options.toolFormat));
   return okStatus();
 }
 
@@ -110,15 +119,21 @@ Status Chat::begin() {
 Status Chat::checkVariables() {
   std::string_view text = options.templateVariables;
   if (text.empty())
-    return okStatus();
+    return addTools();
   size_t begin = text.find_first_not_of(" \t\r\n");
   bool isObject = begin != text.npos && text[begin] == '{';
   MTP_ASSIGN_OR_RETURN(auto empty, ChatTemplate::parse({{{"", " "}}, {}}));
   if (isObject &&
       empty->render(state.conversation.request(text)).status().isOk())
-    return okStatus();
+    return addTools();
   return invalidArgument(strCat(
       "expected --chat-template-kwargs to be a JSON object, got '", text, "'"));
+}
+
+Status Chat::addTools() {
+  if (tools)
+    variables = tools->addTo(variables);
+  return okStatus();
 }
 
 /// Makes the request for an answer. `promptText` shows whether the prompt has
@@ -126,8 +141,7 @@ Status Chat::checkVariables() {
 Result<Request> Chat::makeRequest(std::string &promptText) {
   MTP_ASSIGN_OR_RETURN(
       ChatPrompt prompt,
-      templates->renderFor(
-          *tokenizer, state.conversation.request(options.templateVariables)));
+      templates->renderFor(*tokenizer, state.conversation.request(variables)));
   EncodeOptions encode{/*addSpecial=*/false, /*parseSpecial=*/true};
   encode.literals = prompt.literals;
   Request request;
@@ -223,7 +237,8 @@ Status Chat::ask(const std::string &question) {
     return id.status();
   }
   auto start = std::chrono::steady_clock::now();
-  ChatPrinter printer(*tokenizer, reasoning, promptText, look);
+  ChatPrinter printer(*tokenizer, reasoning, promptText, look,
+                      tools ? &*tools : nullptr);
   Status status = generate(*id, printer);
   std::chrono::duration<double> passed =
       std::chrono::steady_clock::now() - start;
@@ -234,7 +249,8 @@ Status Chat::ask(const std::string &question) {
   }
   MTP_RETURN_IF_ERROR(describe(*id, passed.count()));
   state.conversation.answer(printer.answer().reasoning,
-                            printer.answer().content);
+                            printer.answer().content, printer.callsJson(),
+                            tools && tools->form.hasNullContent);
   if (options.stats)
     std::fprintf(stderr, "[%s]\n", state.lastAnswer.c_str());
   return session.release(*id);

@@ -20,7 +20,13 @@ std::string ChatPrinter::inStyle(Style style, std::string_view text) {
   return out += text;
 }
 
-Status ChatPrinter::print(const AnswerPart &part, bool isDraft) {
+Status ChatPrinter::print(AnswerPart part, bool isDraft) {
+  if (calls)
+    part.content = calls->append(part.content);
+  return show(part, isDraft);
+}
+
+Status ChatPrinter::show(const AnswerPart &part, bool isDraft) {
   bool isGreen = isDraft && look.showsDrafts;
   std::string out;
   if (!part.reasoning.empty()) {
@@ -45,6 +51,8 @@ Status ChatPrinter::append(TokenId token, bool isDraft) {
   MTP_ASSIGN_OR_RETURN(std::string text, decoder.append(token));
   if (tokenizer.isSpecial(token)) {
     MTP_ASSIGN_OR_RETURN(std::string_view piece, tokenizer.tokenToPiece(token));
+    if (calls && !splitter.isMark(piece) && calls->isMark(piece))
+      return print(splitter.append(piece), isDraft);
     return print(splitter.appendSpecial(piece), isDraft);
   }
   return print(splitter.append(text), isDraft);
@@ -53,6 +61,8 @@ Status ChatPrinter::append(TokenId token, bool isDraft) {
 Status ChatPrinter::finish() {
   MTP_RETURN_IF_ERROR(print(splitter.append(decoder.finish()), false));
   MTP_RETURN_IF_ERROR(print(splitter.finish(), false));
+  if (calls)
+    MTP_RETURN_IF_ERROR(show({"", calls->finish()}, false));
   std::string end = inStyle(Style::Plain, "\n");
   return writeStandardOutput(end, "the answer");
 }

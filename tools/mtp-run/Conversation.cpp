@@ -7,10 +7,13 @@
 
 using namespace mtp;
 
-void Conversation::answer(std::string reasoning, std::string content) {
+void Conversation::answer(std::string reasoning, std::string content,
+                          std::string calls, bool hasNullContent) {
   Turn &turn = turns.back();
   turn.reasoning = std::move(reasoning);
   turn.content = std::move(content);
+  turn.calls = std::move(calls);
+  turn.hasNullContent = hasNullContent;
   turn.isAnswered = true;
 }
 
@@ -23,7 +26,9 @@ bool Conversation::undo() {
 
 static void writeMessage(JsonWriter &json, std::string_view role,
                          std::string_view content,
-                         std::string_view reasoning = {}) {
+                         std::string_view reasoning = {},
+                         const std::string &calls = {},
+                         bool hasNullContent = false) {
   json.beginObject();
   json.field("role", role);
   if (!reasoning.empty()) {
@@ -31,7 +36,15 @@ static void writeMessage(JsonWriter &json, std::string_view role,
     json.field("reasoning_content", reasoning);
     json.field("thinking", reasoning);
   }
-  json.field("content", content);
+  json.key("content");
+  if (hasNullContent && content.empty() && !calls.empty())
+    json.null();
+  else
+    json.value(content);
+  if (!calls.empty()) {
+    json.key("tool_calls");
+    json.raw("[" + calls + "]");
+  }
   json.endObject();
 }
 
@@ -45,7 +58,8 @@ std::string Conversation::json() const {
   for (const Turn &turn : turns) {
     writeMessage(json, "user", turn.question);
     if (turn.isAnswered)
-      writeMessage(json, "assistant", turn.content, turn.reasoning);
+      writeMessage(json, "assistant", turn.content, turn.reasoning, turn.calls,
+                   turn.hasNullContent);
   }
   json.endArray();
   json.endObject();

@@ -13,9 +13,12 @@ namespace mtp {
 class Conversation {
 public:
   void setSystem(std::string text) { system = std::move(text); }
-  void ask(std::string text) { turns.push_back({std::move(text), {}, {}}); }
-  /// Sets the answer to the last turn.
-  void answer(std::string reasoning, std::string content);
+  void ask(std::string text) { turns.push_back({std::move(text), {}, {}, {}}); }
+  /// Sets the answer to the last turn. `calls`: the JSON of its tool calls,
+  /// separated by commas. `hasNullContent`: a message with calls and without
+  /// content has a null.
+  void answer(std::string reasoning, std::string content, std::string calls,
+              bool hasNullContent);
   /// Removes the last turn; returns false if there is none.
   bool undo();
   void clear() { turns.clear(); }
@@ -29,8 +32,8 @@ public:
 
 private:
   struct Turn {
-    std::string question, reasoning, content;
-    bool isAnswered = false;
+    std::string question, reasoning, content, calls;
+    bool isAnswered = false, hasNullContent = false;
   };
 
   /// Empty: none.

@@ -5,6 +5,7 @@
 
 #include "mtp/session.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "runtime/chat/tools/ToolFormat.h"
 #include "tools/start/CacheCommand.h"
 #include "tools/start/StartModel.h"
 
@@ -74,6 +75,10 @@ struct RunOptions {
   std::string templateVariables;
   /// Absent: detected from the template.
   std::optional<ReasoningFormat> reasoning;
+  /// A JSON file with the tools that answers may call; empty: none.
+  std::string tools;
+  /// Absent: detected from the template.
+  std::optional<ToolFormat> toolFormat;
   bool color = false;
 
   // Scoring of prompts instead of generation.

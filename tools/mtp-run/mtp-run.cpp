@@ -217,6 +217,17 @@ static void addChatFlags(CLI::App &app, RunOptions &o) {
       app, "--reasoning", o.reasoning, formats,
       "Marks of reasoning in the model's text (auto: found by its template)")
       ->group(kChat);
+  addText(app, "--tools", o.tools, "FILE",
+          "Tools that answers may call, as JSON in the form of OpenAI's chats; "
+          "calls are printed as [call] NAME ARGUMENTS")
+      ->group(kChat);
+  std::vector<std::pair<std::string, std::optional<ToolFormat>>> parsers = {
+      {"auto", std::nullopt}};
+  for (std::string_view name : toolFormatNames())
+    parsers.emplace_back(name, findToolFormat(name));
+  addChoice(app, "--tool-parser", o.toolFormat, parsers,
+            "Format of tool calls (auto: found by the model's template)")
+      ->group(kChat);
   addFlag(app, "--color", o.color, "Print accepted drafts in green")
       ->group(kChat);
 }

@@ -41,6 +41,7 @@ struct ServeFlags {
   bool isStrict = false;
   bool isReplica = false;
   std::optional<ReasoningFormat> reasoning;
+  std::optional<ToolFormat> tools;
   LoadOptions load;
   SessionOptions session;
   ServerOptions server;
@@ -76,6 +77,12 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addChoice(app, "--reasoning-format", o.reasoning, formats,
             "Marks of reasoning in answers; chats return reasoning separately "
             "(default: found by the chat template)");
+  std::vector<std::pair<std::string, std::optional<ToolFormat>>> parsers;
+  for (std::string_view name : toolFormatNames())
+    parsers.emplace_back(name, findToolFormat(name));
+  addChoice(app, "--tool-parser", o.tools, parsers,
+            "Format of tool calls in answers; none: requests with tools are "
+            "refused (default: found by the chat template)");
   addTexts(app, "--api-key", o.server.keys, "KEY",
            "Require this key, or one of several; other users of the machine "
            "can see it in the list of processes");
@@ -224,9 +231,13 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   facts.generation = model.generation();
   facts.tokenizer = tokenizer;
   facts.chat = chat;
-  if (chat)
+  if (chat) {
     facts.reasoning =
         o.reasoning.value_or(detectReasoningFormat(chat->source()));
+    facts.tools.format =
+        o.tools.value_or(detectToolFormat(chat->source(/*hasTools=*/true)));
+    facts.tools.form = findCallForm(*chat);
+  }
   facts.isStrict = o.isStrict;
   facts.isReplica = o.isReplica;
   facts.created = uint64_t(std::time(nullptr));

@@ -61,8 +61,10 @@ Match CallText::takeUntil(std::string_view mark, size_t most, std::string &to,
   bool isFound = end != text.npos;
   if (!isFound)
     end = findBeginning(text, mark);
-  if (end > most || to.size() > most - end)
+  if (size_t left = most - to.size(); end > left) {
+    take(left);
     return Match::No;
+  }
   to += text.substr(0, end);
   take(isFound && !keepsMark ? end + mark.size() : end);
   return isFound ? Match::Yes : Match::More;

@@ -31,7 +31,7 @@ public:
   /// Consumes `mark` if the rest begins with it.
   Match match(std::string_view mark);
   /// Consumes the text up to `mark`, and `mark` unless `keepsMark`. Adds the
-  /// text to `to`. Returns No if that is more than `most` bytes.
+  /// text to `to`. Returns No if `to` would have more than `most` bytes.
   Match takeUntil(std::string_view mark, size_t most, std::string &to,
                   bool keepsMark = false);
 

@@ -2,6 +2,8 @@
 
 #include "runtime/chat/tools/JsonScanner.h"
 
+#include <algorithm>
+
 using namespace mtp;
 
 static bool isDigit(char c) { return c >= '0' && c <= '9'; }
@@ -19,8 +21,10 @@ JsonScanner::Result JsonScanner::scan(std::string_view text, size_t &used) {
   used = 0;
   while (used < text.size() && at != At::Done && at != At::Failed)
     used += push(text[used]) ? 1 : 0;
-  if (at == At::Failed)
+  if (at == At::Failed) {
+    used -= std::min<size_t>(used, 1);
     return Result::Failed;
+  }
   return at == At::Done ? Result::Done : Result::More;
 }
 

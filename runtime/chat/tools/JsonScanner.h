@@ -23,7 +23,8 @@ public:
   };
 
   /// Reads the part of `text` that belongs to the value, and sets `used` to its
-  /// size. A number ends in front of the first byte that is not part of it.
+  /// size. A number ends in front of the first byte that is not part of it. If
+  /// the text fails, `used` is the number of bytes in front of the wrong one.
   Result scan(std::string_view text, size_t &used);
 
   /// Begins another value.

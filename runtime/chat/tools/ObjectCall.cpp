@@ -9,6 +9,18 @@ using namespace mtp;
 /// Limit on the JSON of a key or a name.
 static constexpr size_t kMostTokenBytes = 1024;
 
+static Match matchOf(JsonScanner::Result result) {
+  switch (result) {
+  case JsonScanner::Result::More:
+    return Match::More;
+  case JsonScanner::Result::Done:
+    return Match::Yes;
+  case JsonScanner::Result::Failed:
+    break;
+  }
+  return Match::No;
+}
+
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
@@ -28,11 +40,9 @@ Match ArgumentsObject::read(CallText &text) {
   isInside = true;
   size_t used = 0;
   JsonScanner::Result result = scanner.scan(text.rest(), used);
-  if (result == JsonScanner::Result::Failed)
-    return Match::No;
   text.addArguments(text.rest().substr(0, used));
   text.take(used);
-  return result == JsonScanner::Result::Done ? Match::Yes : Match::More;
+  return matchOf(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,15 +106,19 @@ Match ObjectCall::read(CallText &text) {
   }
 }
 
-Match ObjectCall::readKey(CallText &text) {
-  size_t used = 0;
-  JsonScanner::Result result = scanner.scan(text.rest(), used);
+/// Reads a string into `token`. Returns No beyond the limit of its size.
+Match ObjectCall::readToken(CallText &text) {
+  size_t used = 0, most = kMostTokenBytes - token.size();
+  JsonScanner::Result result = scanner.scan(text.rest().substr(0, most), used);
   token += text.rest().substr(0, used);
   text.take(used);
-  if (result == JsonScanner::Result::Failed || token.size() > kMostTokenBytes)
-    return Match::No;
-  if (result == JsonScanner::Result::More)
-    return Match::More;
+  return used == most && result == JsonScanner::Result::More ? Match::No
+                                                             : matchOf(result);
+}
+
+Match ObjectCall::readKey(CallText &text) {
+  if (Match match = readToken(text); match != Match::Yes)
+    return match;
   std::string key;
   if (!readString(token, key))
     return Match::No;
@@ -134,29 +148,24 @@ bool ObjectCall::beginValue(char first) {
   return first == '{' || isNull;
 }
 
-void ObjectCall::takeValue(CallText &text, size_t bytes) {
-  std::string_view piece = text.rest().substr(0, bytes);
-  if (member == Member::Name)
-    token += piece;
-  else if (member == Member::Arguments && !isNull && text.hasBegun())
+Match ObjectCall::scanValue(CallText &text) {
+  size_t used = 0;
+  JsonScanner::Result result = scanner.scan(text.rest(), used);
+  std::string_view piece = text.rest().substr(0, used);
+  if (member == Member::Arguments && !isNull && text.hasBegun())
     text.addArguments(piece);
   else if (member == Member::Arguments && !isNull)
     waiting += piece;
-  text.take(bytes);
+  text.take(used);
+  return matchOf(result);
 }
 
 Match ObjectCall::readValue(CallText &text) {
   if (!isInValue && !beginValue(text.rest().front()))
     return Match::No;
-  size_t used = 0;
-  JsonScanner::Result result = scanner.scan(text.rest(), used);
-  if (result == JsonScanner::Result::Failed)
-    return Match::No;
-  takeValue(text, used);
-  if (token.size() > kMostTokenBytes)
-    return Match::No;
-  if (result == JsonScanner::Result::More)
-    return Match::More;
+  Match match = member == Member::Name ? readToken(text) : scanValue(text);
+  if (match != Match::Yes)
+    return match;
   isInValue = false;
   state = State::Next;
   return endValue(text) ? Match::Yes : Match::No;

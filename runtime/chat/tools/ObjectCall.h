@@ -49,7 +49,8 @@ private:
   Match readValue(CallText &text);
   Match readNext(CallText &text);
   bool beginValue(char first);
-  void takeValue(CallText &text, size_t bytes);
+  Match scanValue(CallText &text);
+  Match readToken(CallText &text);
   bool endValue(CallText &text);
   bool end(CallText &text);
 

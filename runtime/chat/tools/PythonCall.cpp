@@ -19,8 +19,10 @@ Match PythonCall::readName(CallText &text) {
       return Match::Yes;
     }
     name += rest[i];
-    if (!ToolSet::isName(name))
+    if (!ToolSet::isName(name)) {
+      text.take(i);
       return Match::No;
+    }
   }
   text.take(rest.size());
   return Match::More;

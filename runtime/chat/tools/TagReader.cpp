@@ -128,8 +128,10 @@ Match TagReader::readName(CallText &text) {
     match = text.takeUntil(form.nameEnd, kMost, name);
   } else {
     size_t end = std::min(text.rest().find_first_of("\n<"), text.rest().size());
-    if (end > kMost || name.size() + end > kMost)
+    if (size_t left = kMost - name.size(); end > left) {
+      text.take(left);
       return Match::No;
+    }
     name += text.rest().substr(0, end);
     if (end < text.rest().size())
       match = Match::Yes;

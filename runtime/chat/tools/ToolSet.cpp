@@ -167,7 +167,9 @@ Result<Tool> ToolReader::readTool(const element &json) {
 }
 
 Result<ToolSet> ToolSet::read(std::string_view json) {
-  MTP_ASSIGN_OR_RETURN(JsonTree tree, JsonTree::of(json));
+  JsonTree tree;
+  if (Status status = tree.parse(json); !status.isOk())
+    return status.withContext("");
   array list;
   ToolReader reader;
   if (tree.root().get(list))

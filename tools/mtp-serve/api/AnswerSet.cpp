@@ -52,6 +52,7 @@ Status AnswerSet::restart() {
       if (r.isChat) {
         options.reasoning = facts.reasoning;
         options.prompt = prompt.text;
+        options.tools = r.tools.set ? &r.tools : nullptr;
       }
       Answer &answer =
           answers.emplace_back(Answer{Choice(std::move(options)), {}, {}});
@@ -164,6 +165,9 @@ ChoicePart AnswerSet::partOf(size_t index, size_t mostText) {
   if (request.timesEach)
     part.timings = timingsOf(answer, index);
   part.text = answer.choice.pending().takeText(mostText);
+  if (answer.choice.pending().text.empty())
+    part.pieces = answer.choice.pending().pieces.take(mostText);
+  part.calls = answer.choice.callCount();
   part.reasoning = answer.choice.pending().takeReasoning(mostText);
   if (request.returnsIds || !facts.tokenizer) {
     part.ids = answer.choice.pending().takeIds();

@@ -6,6 +6,7 @@
 #include "mtp/session.h"
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/sampling/TokenScores.h"
+#include "tools/mtp-serve/api/tools/CallPieces.h"
 
 #include <optional>
 #include <string>
@@ -53,6 +54,10 @@ struct ChoicePart {
   std::string text;
   /// In a chat, the reasoning before the answer.
   std::string reasoning;
+  /// In a chat with tools, the answer after `text`: calls, and text after them.
+  std::vector<CallPiece> pieces;
+  /// The number of complete calls of the answer so far.
+  size_t calls = 0;
   /// Why the answer has ended; None while it goes on.
   FinishReason finish = FinishReason::None;
   /// The stop string, or the end or stop token, that ended it.
@@ -98,6 +103,10 @@ struct Usage {
 
 /// Returns OpenAI's name for a finish reason.
 std::string finishName(FinishReason reason);
+/// Returns whether an answer has ended in order to call tools.
+inline bool endsWithCalls(const ChoicePart &part) {
+  return part.finish == FinishReason::Stop && part.calls > 0;
+}
 
 /// Returns the sum of counts.
 uint64_t sumOf(const std::vector<uint64_t> &counts);

@@ -21,7 +21,23 @@ Choice::Choice(ChoiceOptions options)
   if (tokenizer)
     decoder.emplace(*tokenizer, decode);
   if (options.reasoning != ReasoningFormat::None)
-    splitter.emplace(options.reasoning, options.prompt);
+    parts.reasoning.emplace(options.reasoning, options.prompt,
+                            /*keepsCalls=*/options.tools != nullptr);
+  if (tokenizer && options.tools)
+    parts.calls.emplace(*options.tools);
+}
+
+void Choice::addContent(std::string_view text) {
+  if (parts.calls)
+    parts.calls->append(text, news.text, news.pieces);
+  else
+    news.text += text;
+}
+
+void Choice::endFor(FinishReason reason) {
+  if (parts.calls)
+    parts.calls->finish(news.text, news.pieces);
+  finish = reason;
 }
 
 void Choice::add(const AnswerPart &part, bool isSearched) {
@@ -31,36 +47,35 @@ void Choice::add(const AnswerPart &part, bool isSearched) {
     return;
   if (!isSearched) {
     news.reasoning += part.reasoning;
-    news.text += part.content;
-    return;
+    addContent(part.content);
   }
   // Text that one of the two holds back came before the other's text.
-  if (!part.reasoning.empty()) {
-    news.text += stops.finish();
+  if (isSearched && !part.reasoning.empty()) {
+    addContent(stops.finish());
     news.reasoning += thoughtStops.append(part.reasoning);
   }
-  if (!part.content.empty() && !thoughtStops.stopped()) {
+  if (isSearched && !part.content.empty() && !thoughtStops.stopped()) {
     news.reasoning += thoughtStops.finish();
-    news.text += stops.append(part.content);
+    addContent(stops.append(part.content));
   }
   if (hasStopped())
-    finish = FinishReason::Stop;
+    endFor(FinishReason::Stop);
 }
 
 void Choice::add(std::string_view text, bool isSearched) {
-  if (splitter)
-    add(splitter->append(text), isSearched);
+  if (parts.reasoning)
+    add(parts.reasoning->append(text), isSearched);
   else
     add({"", std::string(text)}, isSearched);
 }
 
 void Choice::addHeld() {
   news.reasoning += thoughtStops.finish();
-  news.text += stops.finish();
+  addContent(stops.finish());
 }
 
-/// Handles a special token of an answer with reasoning: a mark, or text if
-/// special tokens are shown. No stop string extends across it.
+/// Handles a special token of an answer with reasoning or calls: a mark, or
+/// text if special tokens are shown. No stop string extends across it.
 Status Choice::takeSpecial(int32_t token, bool isSearched) {
   MTP_ASSIGN_OR_RETURN(std::string_view mark, tokenizer->tokenToPiece(token));
   // The bytes before it belong to earlier tokens.
@@ -70,9 +85,9 @@ Status Choice::takeSpecial(int32_t token, bool isSearched) {
   if (isComplete())
     return okStatus();
   addHeld();
-  if (splitter->isMark(mark))
-    add(splitter->appendSpecial(mark), isSearched);
-  else if (!flags.skipsSpecial)
+  if (parts.reasoning && parts.reasoning->isMark(mark))
+    add(parts.reasoning->appendSpecial(mark), isSearched);
+  else if (!flags.skipsSpecial || (parts.calls && parts.calls->isMark(mark)))
     add(mark, isSearched);
   return okStatus();
 }
@@ -91,7 +106,7 @@ void Choice::releaseScores() {
 
 Status Choice::takeToken(int32_t token) {
   bool isSearched = count > minTokens;
-  if (splitter && tokenizer->isSpecial(token)) {
+  if ((parts.reasoning || parts.calls) && tokenizer->isSpecial(token)) {
     MTP_RETURN_IF_ERROR(takeSpecial(token, isSearched));
   } else {
     MTP_ASSIGN_OR_RETURN(std::string piece, decode(token));
@@ -155,11 +170,11 @@ void Choice::end(FinishReason reason, Statistics statistics,
   std::string rest = decoder->finish();
   news.scores.noteText(rest);
   add(rest, isSearched);
-  if (splitter)
-    add(splitter->finish(), isSearched);
+  if (parts.reasoning)
+    add(parts.reasoning->finish(), isSearched);
   if (!isComplete()) {
     addHeld();
-    finish = reason;
+    endFor(reason);
   }
   releaseScores();
 }

@@ -8,6 +8,7 @@
 #include "runtime/chat/ReasoningSplitter.h"
 #include "tools/mtp-serve/api/Answers.h"
 #include "tools/mtp-serve/api/StopStrings.h"
+#include "tools/mtp-serve/api/tools/CallPieces.h"
 
 #include <optional>
 #include <span>
@@ -33,11 +34,15 @@ struct ChoiceOptions {
   /// the prompt, in which the reasoning may already begin.
   ReasoningFormat reasoning = ReasoningFormat::None;
   std::string_view prompt;
+  /// The tools that the answer may call; null: none.
+  const ToolUse *tools = nullptr;
 };
 
 /// The new part of an answer, which waits for a reader.
 struct PendingAnswer {
   std::string text, reasoning;
+  /// The answer after `text`, from its first call on.
+  CallPieces pieces;
   std::vector<int32_t> ids;
   /// The numbers of tokens and drafts of each Choice::take().
   AnswerRounds rounds;
@@ -52,14 +57,14 @@ struct PendingAnswer {
 
   /// Returns the number of bytes that were not taken yet.
   size_t bytes() const {
-    return text.size() + reasoning.size() +
+    return text.size() + reasoning.size() + pieces.bytes() +
            (ids.size() + 2 * rounds.tokens.size()) * sizeof(int32_t) +
            scores.bytes();
   }
   /// Returns whether there is new text, or there are new ids or scores.
   bool hasNews() const {
-    return !text.empty() || !reasoning.empty() || !ids.empty() ||
-           scores.hasNews();
+    return !text.empty() || !reasoning.empty() || !pieces.isEmpty() ||
+           !ids.empty() || scores.hasNews();
   }
 };
 
@@ -87,9 +92,12 @@ public:
   void end(FinishReason reason, Statistics statistics,
            std::optional<int32_t> stopToken = std::nullopt);
 
-  /// Returns whether a stop string was found. The rest of the sequence is not
-  /// needed then.
-  bool hasStopped() const { return stops.stopped() || thoughtStops.stopped(); }
+  /// Returns whether a stop string was found, or the only call is complete. The
+  /// rest of the sequence is not needed then.
+  bool hasStopped() const {
+    return stops.stopped() || thoughtStops.stopped() ||
+           (parts.calls && parts.calls->hasAll());
+  }
   /// Returns whether no more text follows: the sequence has ended, or a stop
   /// string was found.
   bool isComplete() const { return finish != FinishReason::None; }
@@ -99,6 +107,8 @@ public:
   const std::string &stopString() const {
     return stops.stopped() ? stops.found() : thoughtStops.found();
   }
+  /// Returns the number of complete tool calls.
+  size_t callCount() const { return parts.calls ? parts.calls->count() : 0; }
   /// Returns the token that ended the answer.
   std::optional<int32_t> stopToken() const { return endToken; }
 
@@ -117,8 +127,12 @@ private:
   /// strings.
   void add(std::string_view text, bool isSearched);
   void add(const AnswerPart &part, bool isSearched);
+  /// Adds content that was searched.
+  void addContent(std::string_view text);
   /// Adds the text that stop strings have held back.
   void addHeld();
+  /// Ends the answer for a reason.
+  void endFor(FinishReason reason);
   /// Adds the text of the token that ended the sequence.
   void addStopToken(int32_t token);
   Status takeToken(int32_t token);
@@ -132,7 +146,11 @@ private:
   /// Stop strings for the answer and for the reasoning. Both run after the
   /// splitter, since marks and headers are no text.
   StopStrings stops, thoughtStops;
-  std::optional<ReasoningSplitter> splitter;
+  /// The parts of the text: reasoning in front of content, and calls in it.
+  struct Parts {
+    std::optional<ReasoningSplitter> reasoning;
+    std::optional<CallSplitter> calls;
+  } parts;
   const Tokenizer *tokenizer;
   /// The options of these names.
   struct Flags {

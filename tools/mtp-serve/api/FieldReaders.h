@@ -54,6 +54,12 @@ MaybeError settleScores(const ModelFacts &facts, GenerationRequest &request);
 void addVariable(GenerationRequest &request, std::string_view name,
                  const std::string &json);
 
+/// Returns the fields for tools of conversations, which completions lack.
+std::span<const Field> toolFields();
+/// Checks the tools of a request, after all fields were read, and passes them
+/// to the template.
+MaybeError settleTools(GenerationRequest &request);
+
 /// Records a field that no server is known to have, or refuses it if the
 /// server is strict.
 MaybeError ignoreField(std::string_view field, Reading &to);

@@ -7,6 +7,7 @@
 #include "tools/mtp-serve/api/ApiError.h"
 #include "tools/mtp-serve/api/ModelFacts.h"
 #include "tools/mtp-serve/api/sampling/AskedScores.h"
+#include "tools/mtp-serve/api/tools/ToolUse.h"
 
 #include <optional>
 #include <string>
@@ -92,6 +93,7 @@ struct GenerationRequest {
   /// The fields add_generation_prompt and continue_final_message, if given.
   std::optional<bool> asksGenerationPrompt, continuesLast;
   AnswerForm form = AnswerForm::OpenAi;
+  ToolUse tools;
 
   /// Returns the number of prompts; a conversation makes one.
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }

@@ -9,6 +9,8 @@ using namespace mtp::serve;
 static const char *stopReason(const ChoicePart &part) {
   if (part.stopString)
     return "stop_sequence";
+  if (endsWithCalls(part))
+    return "tool_use";
   return part.finish == FinishReason::Length ? "max_tokens" : "end_turn";
 }
 
@@ -47,9 +49,23 @@ static void writeBlock(JsonWriter &json, bool isThinking,
   json.endObject();
 }
 
+/// Writes the block of a call; `input` is the JSON of its arguments.
+static void writeCall(JsonWriter &json, const std::string &id,
+                      const std::string &name, const std::string &input) {
+  json.beginObject();
+  json.field("type", "tool_use");
+  json.field("id", id);
+  json.field("name", name);
+  json.key("input");
+  json.raw(input);
+  json.endObject();
+}
+
 namespace {
 class MessagesWriter : public AnswerWriter {
 public:
+  explicit MessagesWriter(ToolFormat format) : format(format) {}
+
   std::string whole(const AnswerHead &head,
                     const std::vector<ChoicePart> &parts,
                     const Usage &usage) override {
@@ -64,24 +80,50 @@ public:
   }
 
 private:
-  enum class Block { None, Thinking, Text };
+  enum class Block { None, Thinking, Text, Call };
 
   /// Returns a message; without a part the begin of one.
-  static std::string message(const AnswerHead &head, const ChoicePart *part,
-                             const Usage &usage);
+  std::string message(const AnswerHead &head, const ChoicePart *part,
+                      const Usage &usage) const;
+  void writeContent(JsonWriter &json, const AnswerHead &head,
+                    const ChoicePart &part) const;
+  std::string idOf(const AnswerHead &head, size_t call) const {
+    return callId("toolu_", format, head.id, 0, call);
+  }
+  std::string addPiece(const AnswerHead &head, const CallPiece &piece);
+  template <typename Write>
+  std::string beginBlock(Block kind, Write write);
+  template <typename Write>
+  std::string delta(Write write) const;
   /// Returns the events that add text to a block of a kind.
   std::string add(Block kind, const std::string &text);
   std::string closeBlock();
 
+  ToolFormat format;
   Block open = Block::None;
   size_t index = 0;
   ChoicePart last;
 };
 } // namespace
 
+/// Writes the blocks of a whole answer, of which there is at least one.
+void MessagesWriter::writeContent(JsonWriter &json, const AnswerHead &head,
+                                  const ChoicePart &part) const {
+  if (!part.reasoning.empty())
+    writeBlock(json, true, part.reasoning);
+  std::vector<AnswerBlock> blocks = blocksOf(part.text, part.pieces);
+  for (const AnswerBlock &block : blocks)
+    if (block.isCall)
+      writeCall(json, idOf(head, block.call), block.name, block.text);
+    else
+      writeBlock(json, false, block.text);
+  if (blocks.empty() && part.reasoning.empty())
+    writeBlock(json, false, "");
+}
+
 std::string MessagesWriter::message(const AnswerHead &head,
                                     const ChoicePart *part,
-                                    const Usage &usage) {
+                                    const Usage &usage) const {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   json.field("id", head.id);
@@ -90,10 +132,8 @@ std::string MessagesWriter::message(const AnswerHead &head,
   json.field("model", head.model);
   json.key("content");
   json.beginArray();
-  if (part && !part->reasoning.empty())
-    writeBlock(json, true, part->reasoning);
-  if (part && (!part->text.empty() || part->reasoning.empty()))
-    writeBlock(json, false, part->text);
+  if (part)
+    writeContent(json, head, *part);
   json.endArray();
   writeStop(json, part);
   writeUsage(json, usage);
@@ -113,34 +153,70 @@ std::string MessagesWriter::closeBlock() {
   return sseEvent("content_block_stop", json.text());
 }
 
-std::string MessagesWriter::add(Block kind, const std::string &text) {
-  bool isThinking = kind == Block::Thinking;
-  std::string events;
-  if (open != kind) {
-    events = closeBlock();
-    open = kind;
-    JsonWriter json(JsonWriter::Layout::OneLine);
-    json.beginObject();
-    json.field("type", "content_block_start");
-    json.field("index", index);
-    json.key("content_block");
-    writeBlock(json, isThinking, "");
-    json.endObject();
-    events += sseEvent("content_block_start", json.text());
-  }
-  if (text.empty())
-    return events;
+/// Begins a block that `write` writes, after the end of another one.
+template <typename Write>
+std::string MessagesWriter::beginBlock(Block kind, Write write) {
+  std::string events = closeBlock();
+  open = kind;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.field("type", "content_block_start");
+  json.field("index", index);
+  json.key("content_block");
+  write(json);
+  json.endObject();
+  return events + sseEvent("content_block_start", json.text());
+}
+
+/// Returns the event that adds the members of `write` to the open block.
+template <typename Write>
+std::string MessagesWriter::delta(Write write) const {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   json.field("type", "content_block_delta");
   json.field("index", index);
   json.key("delta");
   json.beginObject();
-  json.field("type", isThinking ? "thinking_delta" : "text_delta");
-  json.field(isThinking ? "thinking" : "text", text);
+  write(json);
   json.endObject();
   json.endObject();
-  return events + sseEvent("content_block_delta", json.text());
+  return sseEvent("content_block_delta", json.text());
+}
+
+std::string MessagesWriter::add(Block kind, const std::string &text) {
+  bool isThinking = kind == Block::Thinking;
+  std::string events;
+  if (open != kind)
+    events = beginBlock(
+        kind, [&](JsonWriter &json) { writeBlock(json, isThinking, ""); });
+  if (text.empty())
+    return events;
+  return events + delta([&](JsonWriter &json) {
+           json.field("type", isThinking ? "thinking_delta" : "text_delta");
+           json.field(isThinking ? "thinking" : "text", text);
+         });
+}
+
+/// Returns the events of a call's piece, or of text after a call.
+std::string MessagesWriter::addPiece(const AnswerHead &head,
+                                     const CallPiece &piece) {
+  switch (piece.kind) {
+  case CallPiece::Kind::Broken:
+  case CallPiece::Kind::Text:
+    return add(Block::Text, piece.text);
+  case CallPiece::Kind::Begin:
+    return beginBlock(Block::Call, [&](JsonWriter &json) {
+      writeCall(json, idOf(head, piece.call), piece.text, "{}");
+    });
+  case CallPiece::Kind::Arguments:
+    return delta([&](JsonWriter &json) {
+      json.field("type", "input_json_delta");
+      json.field("partial_json", piece.text);
+    });
+  case CallPiece::Kind::End:
+    return closeBlock();
+  }
+  return "";
 }
 
 std::string MessagesWriter::events(const AnswerHead &head,
@@ -157,6 +233,8 @@ std::string MessagesWriter::events(const AnswerHead &head,
     events += add(Block::Thinking, part.reasoning);
   if (!part.text.empty())
     events += add(Block::Text, part.text);
+  for (const CallPiece &piece : part.pieces)
+    events += addPiece(head, piece);
   if (part.finish == FinishReason::None)
     return events;
   // Each message has a block.
@@ -182,6 +260,6 @@ std::string MessagesWriter::lastEvents(const AnswerHead &, const Usage &usage,
 }
 
 std::unique_ptr<AnswerWriter>
-serve::makeMessagesWriter(const GenerationRequest &) {
-  return std::make_unique<MessagesWriter>();
+serve::makeMessagesWriter(const GenerationRequest &request) {
+  return std::make_unique<MessagesWriter>(request.tools.facts.format);
 }

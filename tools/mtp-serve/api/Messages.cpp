@@ -33,11 +33,12 @@ static MaybeError joinParts(std::string_view field, const array &parts,
   return std::nullopt;
 }
 
-/// Adds `content`, always as a text. Clients send null or nothing if a message
-/// has tool calls only, and templates concatenate the content.
+/// Adds `content` as a text. Clients send null or nothing if a message has tool
+/// calls only, and templates concatenate the content. `mayBeNull`: an empty
+/// content is null.
 static MaybeError addContent(const std::string &name,
-                             const JsonElement &element, JsonWriter &json,
-                             std::string &text) {
+                             const JsonElement &element, bool mayBeNull,
+                             JsonWriter &json, std::string &text) {
   array parts;
   std::string_view given;
   if (!element.get(parts)) {
@@ -48,15 +49,23 @@ static MaybeError addContent(const std::string &name,
   } else if (!element.is_null()) {
     return expected(name, "a string or an array of parts", element);
   }
-  json.value(text);
+  if (mayBeNull && text.empty())
+    json.null();
+  else
+    json.value(text);
   return std::nullopt;
 }
 
 /// Adds the arguments of a tool call. OpenAI sends JSON in a string.
-/// transformers passes a dict, over which templates iterate.
-static void addArguments(const JsonElement &element, JsonWriter &json) {
+/// transformers passes a dict, over which templates iterate. Some templates
+/// want the text.
+static void addArguments(const JsonElement &element, const CallForm &form,
+                         JsonWriter &json) {
   std::string_view text;
   JsonTree parsed;
+  if (form.hasTextArguments)
+    return json.value(element.get(text) ? simdjson::minify(element)
+                                        : std::string(text));
   if (element.get(text) || !parsed.parse(text, {.takesQuoted = false}).isOk() ||
       !parsed.doubles().empty() ||
       !(parsed.root().is_object() || parsed.root().is_array())) {
@@ -68,7 +77,8 @@ static void addArguments(const JsonElement &element, JsonWriter &json) {
 
 /// Adds the tool calls of a message; a value that is no list of calls is passed
 /// on.
-static void addCalls(const JsonElement &element, JsonWriter &json) {
+static void addCalls(const JsonElement &element, const CallForm &form,
+                     JsonWriter &json) {
   array calls;
   if (element.get(calls))
     return json.raw(std::string(simdjson::minify(element)));
@@ -90,7 +100,7 @@ static void addCalls(const JsonElement &element, JsonWriter &json) {
       for (auto [name, part] : function) {
         json.key(name);
         if (name == "arguments")
-          addArguments(part, json);
+          addArguments(part, form, json);
         else
           json.raw(std::string(simdjson::minify(part)));
       }
@@ -101,9 +111,15 @@ static void addCalls(const JsonElement &element, JsonWriter &json) {
   json.endArray();
 }
 
+static bool hasCalls(const object &message) {
+  array calls;
+  return !message.at_key("tool_calls").get(calls) && calls.size() > 0;
+}
+
 /// Adds a message in transformers' form, without null members.
 static MaybeError addMessage(size_t index, const JsonElement &element,
-                             JsonWriter &json, LastMessage &last) {
+                             const CallForm &form, JsonWriter &json,
+                             LastMessage &last) {
   std::string name = strCat("messages[", index, "]");
   object message;
   std::string_view role;
@@ -113,6 +129,7 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
     return wrongField(name + ".role",
                       strCat("expected '", name, ".role' to be a string"));
   bool hasContent = false;
+  bool mayBeNull = form.hasNullContent && hasCalls(message);
   last = {"", role == "assistant"};
   json.beginObject();
   for (auto [key, value] : message) {
@@ -123,27 +140,31 @@ static MaybeError addMessage(size_t index, const JsonElement &element,
     json.key(key);
     if (isContent) {
       if (MaybeError error =
-              addContent(name + ".content", value, json, last.text))
+              addContent(name + ".content", value, mayBeNull, json, last.text))
         return error;
     } else if (key == "tool_calls") {
       last.isAnswer = false;
-      addCalls(value, json);
+      addCalls(value, form, json);
     } else {
       json.raw(std::string(simdjson::minify(value)));
     }
   }
-  if (!hasContent && role == "assistant")
+  if (!hasContent && mayBeNull) {
+    json.key("content");
+    json.null();
+  } else if (!hasContent && role == "assistant") {
     json.field("content", "");
+  }
   json.endObject();
   return std::nullopt;
 }
 
-MaybeError serve::writeMessages(const array &messages, JsonWriter &json,
-                                LastMessage &last) {
+MaybeError serve::writeMessages(const array &messages, const CallForm &form,
+                                JsonWriter &json, LastMessage &last) {
   json.beginArray();
   size_t index = 0;
   for (JsonElement item : messages)
-    if (MaybeError error = addMessage(index++, item, json, last))
+    if (MaybeError error = addMessage(index++, item, form, json, last))
       return error;
   json.endArray();
   return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/JsonFields.h"
+#include "tools/mtp-serve/api/tools/ToolUse.h"
 
 #include <string>
 
@@ -19,9 +20,10 @@ struct LastMessage {
 };
 
 /// Writes messages as transformers passes them to a template: without fields
-/// that are null, with contents as text, and with arguments of tool calls as
-/// objects. Reports the first message that is not valid.
-MaybeError writeMessages(const simdjson::dom::array &messages, JsonWriter &json,
+/// that are null, with contents as text, and with tool calls in the template's
+/// form. Reports the first message that is not valid.
+MaybeError writeMessages(const simdjson::dom::array &messages,
+                         const CallForm &form, JsonWriter &json,
                          LastMessage &last);
 
 } // namespace mtp::serve

@@ -7,6 +7,7 @@
 #include "mtp/model.h"
 #include "mtp/tokenizer.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "tools/mtp-serve/api/tools/ToolUse.h"
 
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ struct ModelFacts {
   const ChatTemplate *chat = nullptr;
   /// How answers in conversations mark reasoning.
   ReasoningFormat reasoning = ReasoningFormat::None;
+  /// How conversations and answers have tool calls.
+  ToolFacts tools;
   /// Whether unknown fields, other models and limits beyond the context are
   /// errors.
   bool isStrict = false;

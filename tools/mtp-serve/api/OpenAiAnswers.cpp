@@ -62,9 +62,16 @@ public:
 
 private:
   void writeHead(JsonWriter &json, const AnswerHead &head, bool isPart) const;
-  void writeContent(JsonWriter &json, const ChoicePart &part,
-                    bool isPart) const;
-  void writePart(JsonWriter &json, const ChoicePart &part, bool isPart) const;
+  void writeContent(JsonWriter &json, const AnswerHead &head,
+                    const ChoicePart &part, bool isPart) const;
+  void writeDelta(JsonWriter &json, const AnswerHead &head,
+                  const ChoicePart &part) const;
+  void writeMessage(JsonWriter &json, const AnswerHead &head,
+                    const ChoicePart &part) const;
+  void beginCall(JsonWriter &json, const AnswerHead &head, size_t choice,
+                 size_t call) const;
+  void writePart(JsonWriter &json, const AnswerHead &head,
+                 const ChoicePart &part, bool isPart) const;
   void writeScores(JsonWriter &json, const ChoicePart &part, bool isPart) const;
   void writePromptScores(JsonWriter &json, const ChoicePart &part) const;
 
@@ -84,9 +91,85 @@ void OpenAiWriter::writeHead(JsonWriter &json, const AnswerHead &head,
   writeTextOrNull(json, "system_fingerprint", head.fingerprint);
 }
 
-/// Writes the text of an answer, or of a part of one.
-void OpenAiWriter::writeContent(JsonWriter &json, const ChoicePart &part,
-                                bool isPart) const {
+/// Writes the first members of a call.
+void OpenAiWriter::beginCall(JsonWriter &json, const AnswerHead &head,
+                             size_t choice, size_t call) const {
+  json.field(
+      "id", callId("call_", request.tools.facts.format, head.id, choice, call));
+  json.field("type", "function");
+}
+
+/// Writes the new text and calls of a stream. The pieces of one call are one
+/// item.
+void OpenAiWriter::writeDelta(JsonWriter &json, const AnswerHead &head,
+                              const ChoicePart &part) const {
+  using Kind = CallPiece::Kind;
+  std::string text = part.text;
+  bool hasCalls = false;
+  for (const CallPiece &piece : part.pieces) {
+    text += piece.isText() ? piece.text : "";
+    hasCalls |= piece.kind == Kind::Begin || piece.kind == Kind::Arguments;
+  }
+  if (part.isFirst || !text.empty())
+    json.field("content", text);
+  if (!hasCalls)
+    return;
+  json.key("tool_calls");
+  json.beginArray();
+  for (size_t i = 0; i < part.pieces.size(); ++i) {
+    const CallPiece &piece = part.pieces[i];
+    if (piece.kind != Kind::Begin && piece.kind != Kind::Arguments)
+      continue;
+    json.beginObject();
+    json.field("index", piece.call);
+    const CallPiece *arguments = &piece;
+    if (piece.kind == Kind::Begin) {
+      beginCall(json, head, part.index, piece.call);
+      bool hasMore = i + 1 < part.pieces.size() &&
+                     part.pieces[i + 1].kind == Kind::Arguments;
+      arguments = hasMore ? &part.pieces[++i] : nullptr;
+    }
+    json.key("function");
+    json.beginObject();
+    if (piece.kind == Kind::Begin)
+      json.field("name", piece.text);
+    json.field("arguments", arguments ? arguments->text : std::string());
+    json.endObject();
+    json.endObject();
+  }
+  json.endArray();
+}
+
+/// Writes the text and calls of a whole answer.
+void OpenAiWriter::writeMessage(JsonWriter &json, const AnswerHead &head,
+                                const ChoicePart &part) const {
+  std::string text;
+  std::vector<AnswerBlock> blocks = blocksOf(part.text, part.pieces);
+  for (const AnswerBlock &block : blocks)
+    text += block.isCall ? "" : block.text;
+  if (part.calls == 0)
+    return json.field("content", text);
+  writeTextOrNull(json, "content", text);
+  json.key("tool_calls");
+  json.beginArray();
+  for (const AnswerBlock &block : blocks) {
+    if (!block.isCall)
+      continue;
+    json.beginObject();
+    beginCall(json, head, part.index, block.call);
+    json.key("function");
+    json.beginObject();
+    json.field("name", block.name);
+    json.field("arguments", block.text);
+    json.endObject();
+    json.endObject();
+  }
+  json.endArray();
+}
+
+/// Writes an answer, or a part of one.
+void OpenAiWriter::writeContent(JsonWriter &json, const AnswerHead &head,
+                                const ChoicePart &part, bool isPart) const {
   if (!request.isChat)
     return json.field("text", part.text);
   json.key(isPart ? "delta" : "message");
@@ -95,8 +178,10 @@ void OpenAiWriter::writeContent(JsonWriter &json, const ChoicePart &part,
     json.field("role", "assistant");
   if (!part.reasoning.empty())
     json.field("reasoning_content", part.reasoning);
-  if (!isPart || part.isFirst || !part.text.empty())
-    json.field("content", part.text);
+  if (isPart)
+    writeDelta(json, head, part);
+  else
+    writeMessage(json, head, part);
   json.endObject();
 }
 
@@ -124,13 +209,14 @@ void OpenAiWriter::writePromptScores(JsonWriter &json,
       .writePrompt(*part.promptScores);
 }
 
-void OpenAiWriter::writePart(JsonWriter &json, const ChoicePart &part,
-                             bool isPart) const {
+void OpenAiWriter::writePart(JsonWriter &json, const AnswerHead &head,
+                             const ChoicePart &part, bool isPart) const {
   json.beginObject();
   json.field("index", part.index);
-  writeContent(json, part, isPart);
+  writeContent(json, head, part, isPart);
   writeScores(json, part, isPart);
-  writeTextOrNull(json, "finish_reason", finishName(part.finish));
+  writeTextOrNull(json, "finish_reason",
+                  endsWithCalls(part) ? "tool_calls" : finishName(part.finish));
   // vLLM's member: null for the model's own end tokens.
   json.key("stop_reason");
   if (part.stopString)
@@ -162,7 +248,7 @@ std::string OpenAiWriter::whole(const AnswerHead &head,
   json.key("choices");
   json.beginArray();
   for (const ChoicePart &part : parts) {
-    writePart(json, part, /*isPart=*/false);
+    writePart(json, head, part, /*isPart=*/false);
     timings.add(part.timings.value_or(Timings()));
   }
   json.endArray();
@@ -184,7 +270,7 @@ std::string OpenAiWriter::events(const AnswerHead &head, const ChoicePart &part,
   writeHead(json, head, /*isPart=*/true);
   json.key("choices");
   json.beginArray();
-  writePart(json, part, /*isPart=*/true);
+  writePart(json, head, part, /*isPart=*/true);
   json.endArray();
   if (request.hasUsageInAll) {
     json.key("usage");

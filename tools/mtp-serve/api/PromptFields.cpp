@@ -4,6 +4,7 @@
 #include "runtime/json/JsonWriter.h"
 #include "tools/mtp-serve/api/FieldReaders.h"
 #include "tools/mtp-serve/api/Messages.h"
+#include "tools/mtp-serve/api/tools/ToolFields.h"
 
 #include <algorithm>
 #include <set>
@@ -189,7 +190,8 @@ static MaybeError messages(std::string_view field, const JsonElement &element,
     return expected(field, "an array of messages", element);
   JsonWriter json(JsonWriter::Layout::OneLine);
   LastMessage last;
-  if (MaybeError error = writeMessages(list, json, last))
+  if (MaybeError error =
+          writeMessages(list, to.request.tools.facts.form, json, last))
     return error;
   to.request.begun = last.text;
   to.request.endsWithAnswer = last.isAnswer;
@@ -222,6 +224,46 @@ static MaybeError thinking(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+/// Returns an error whose message begins with the path of a value.
+static MaybeError pathError(const Status &status) {
+  if (status.isOk())
+    return std::nullopt;
+  std::string_view message = status.message();
+  return wrongField(std::string(message.substr(0, message.find(": "))),
+                    std::string(message));
+}
+
+static ToolApi toolApi(AnswerForm form) {
+  return form == AnswerForm::Messages    ? ToolApi::Messages
+         : form == AnswerForm::Responses ? ToolApi::Responses
+                                         : ToolApi::Chats;
+}
+
+static MaybeError tools(std::string_view, const JsonElement &element,
+                        Reading &to) {
+  return pathError(
+      readTools(element, toolApi(to.request.form), to.request.tools));
+}
+
+static MaybeError toolChoice(std::string_view, const JsonElement &element,
+                             Reading &to) {
+  return pathError(
+      readToolChoice(element, toolApi(to.request.form), to.request.tools));
+}
+
+static MaybeError parallelCalls(std::string_view field,
+                                const JsonElement &element, Reading &to) {
+  return readFlag(field, element, to.request.tools.isParallel);
+}
+
+MaybeError serve::settleTools(GenerationRequest &request) {
+  if (MaybeError error = pathError(settleTools(request.tools)))
+    return error;
+  if (request.tools.set)
+    addVariable(request, "tools", "[" + request.tools.items + "]");
+  return std::nullopt;
+}
+
 static constexpr Field kConversationFields[] = {
     {"messages", messages},
     {"documents", documents},
@@ -236,6 +278,14 @@ static constexpr Field kConversationFields[] = {
     {"echo", onlyFalse},
     {"thinking", thinking},
 };
+
+static constexpr Field kToolFields[] = {
+    {"tools", tools},
+    {"tool_choice", toolChoice},
+    {"parallel_tool_calls", parallelCalls},
+};
+
+std::span<const Field> serve::toolFields() { return kToolFields; }
 
 std::span<const Field> serve::conversationFields() {
   return kConversationFields;

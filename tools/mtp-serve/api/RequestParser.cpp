@@ -176,15 +176,18 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   std::span<const Field> scores;
   if (request.form == AnswerForm::OpenAi)
     scores = chatScoreFields();
-  if (MaybeError error = readFields(
-          json.object(),
-          {own, conversationFields(), scores, samplingFields(), ruleFields()},
-          reading))
+  request.tools.facts = facts.tools;
+  if (MaybeError error = readFields(json.object(),
+                                    {own, toolFields(), conversationFields(),
+                                     scores, samplingFields(), ruleFields()},
+                                    reading))
     return error;
   if (!request.isChat)
     return wrongField(field, strCat("expected '", field, "', got none"));
   if (!request.turns.empty())
     joinTurns(request);
+  if (MaybeError error = settleTools(request))
+    return error;
   request.conversation = "{" + request.conversation + "}";
   if (MaybeError error = settleContinuation(request))
     return error;

@@ -8,10 +8,21 @@ using namespace mtp;
 using namespace mtp::serve;
 
 namespace {
-/// An item of the output: the reasoning, or the message.
+/// An item of the output.
 struct Item {
-  bool isReasoning = false;
+  enum class Kind : uint8_t { Reasoning, Message, Call };
+
+  Kind kind = Kind::Message;
+  /// The text, or the arguments of a call.
   std::string text;
+  /// The name of a call's tool, and the number of the call.
+  std::string name = {};
+  size_t call = 0;
+  /// Whether the call is not valid.
+  bool isBroken = false;
+
+  bool isReasoning() const { return kind == Kind::Reasoning; }
+  bool isCall() const { return kind == Kind::Call; }
 };
 
 class ResponsesWriter : public AnswerWriter {
@@ -38,6 +49,8 @@ private:
                  bool isDone) const;
   void writeText(JsonWriter &json, const Item &item,
                  const std::string &text) const;
+  void writeCall(JsonWriter &json, const AnswerHead &head, const Item &item,
+                 bool isDone) const;
   std::string itemId(const AnswerHead &head, size_t index) const;
 
   /// Returns an event with the next number and the members that `json` adds.
@@ -52,8 +65,11 @@ private:
                         const std::string &text);
   std::string textEvent(const std::string &type, const AnswerHead &head,
                         const char *member, const std::string &text);
-  std::string add(const AnswerHead &head, bool isReasoning,
+  std::string add(const AnswerHead &head, Item::Kind kind,
                   const std::string &text);
+  std::string addPiece(const AnswerHead &head, const CallPiece &piece);
+  std::string argumentsEvent(const std::string &type, const AnswerHead &head,
+                             const char *member, const std::string &text);
   std::string closeItem(const AnswerHead &head);
 
   const GenerationRequest &request;
@@ -67,15 +83,19 @@ private:
 
 std::string ResponsesWriter::itemId(const AnswerHead &head,
                                     size_t index) const {
-  return strCat(items[index].isReasoning ? "rs_" : "msg_", head.id, "_", index);
+  const Item &item = items[index];
+  return strCat(item.isReasoning() ? "rs_"
+                : item.isCall()    ? "fc_"
+                                   : "msg_",
+                head.id, "_", index);
 }
 
 void ResponsesWriter::writeText(JsonWriter &json, const Item &item,
                                 const std::string &text) const {
   json.beginObject();
-  json.field("type", item.isReasoning ? "reasoning_text" : "output_text");
+  json.field("type", item.isReasoning() ? "reasoning_text" : "output_text");
   json.field("text", text);
-  if (!item.isReasoning) {
+  if (!item.isReasoning()) {
     json.key("annotations");
     json.raw("[]");
     json.key("logprobs");
@@ -84,18 +104,33 @@ void ResponsesWriter::writeText(JsonWriter &json, const Item &item,
   json.endObject();
 }
 
+/// Writes the members of a call.
+void ResponsesWriter::writeCall(JsonWriter &json, const AnswerHead &head,
+                                const Item &item, bool isDone) const {
+  json.field("call_id", callId("call_", request.tools.facts.format, head.id, 0,
+                               item.call));
+  json.field("name", item.name);
+  json.field("arguments", isDone ? item.text : std::string());
+}
+
 void ResponsesWriter::writeItem(JsonWriter &json, const AnswerHead &head,
                                 size_t index, bool isDone) const {
   const Item &item = items[index];
-  bool isCut =
-      isDone && finish == FinishReason::Length && index + 1 == items.size();
+  bool isCut = item.isBroken || (isDone && finish == FinishReason::Length &&
+                                 index + 1 == items.size() && !item.isCall());
   json.beginObject();
-  json.field("type", item.isReasoning ? "reasoning" : "message");
+  json.field("type", item.isReasoning() ? "reasoning"
+                     : item.isCall()    ? "function_call"
+                                        : "message");
   json.field("id", itemId(head, index));
   json.field("status", isCut    ? "incomplete"
                        : isDone ? "completed"
                                 : "in_progress");
-  if (item.isReasoning) {
+  if (item.isCall()) {
+    writeCall(json, head, item, isDone);
+    return json.endObject();
+  }
+  if (item.isReasoning()) {
     json.key("summary");
     json.raw("[]");
   } else {
@@ -127,14 +162,16 @@ void ResponsesWriter::writeSettings(JsonWriter &json) const {
   else
     json.value(most);
   raw("metadata", "{}");
-  json.field("parallel_tool_calls", true);
+  json.field("parallel_tool_calls", request.tools.isParallel);
   raw("previous_response_id", "null");
   raw("reasoning", R"({"effort": null, "summary": null})");
   json.field("store", false);
   json.field("temperature", request.sampling.temperature);
   raw("text", R"({"format": {"type": "text"}})");
-  json.field("tool_choice", "auto");
-  raw("tools", "[]");
+  const ToolUse &tools = request.tools;
+  raw("tool_choice",
+      tools.givenChoice.empty() ? R"("auto")" : tools.givenChoice);
+  raw("tools", tools.given.empty() ? "[]" : tools.given);
   json.field("top_p", request.sampling.topP);
   json.field("truncation", "disabled");
 }
@@ -191,9 +228,12 @@ std::string ResponsesWriter::whole(const AnswerHead &head,
   const ChoicePart &part = parts.front();
   finish = part.finish;
   if (!part.reasoning.empty())
-    items.push_back({true, part.reasoning});
-  if (!part.text.empty() || part.reasoning.empty())
-    items.push_back({false, part.text});
+    items.push_back({Item::Kind::Reasoning, part.reasoning});
+  for (AnswerBlock &block : blocksOf(part.text, part.pieces))
+    items.push_back({block.isCall ? Item::Kind::Call : Item::Kind::Message,
+                     std::move(block.text), std::move(block.name), block.call});
+  if (items.empty())
+    items.push_back({Item::Kind::Message, ""});
   return response(head, &usage);
 }
 
@@ -251,7 +291,7 @@ std::string ResponsesWriter::textEvent(const std::string &type,
     json.field("output_index", items.size() - 1);
     json.field("content_index", 0);
     json.field(member, text);
-    if (!items.back().isReasoning) {
+    if (!items.back().isReasoning()) {
       json.key("logprobs");
       json.raw("[]");
     }
@@ -263,19 +303,60 @@ std::string ResponsesWriter::closeItem(const AnswerHead &head) {
     return "";
   isOpen = false;
   const Item &item = items.back();
-  const char *done = item.isReasoning ? "response.reasoning_text.done"
-                                      : "response.output_text.done";
+  if (item.isCall())
+    return argumentsEvent("response.function_call_arguments.done", head,
+                          "arguments", item.text) +
+           itemEvent("response.output_item.done", head, /*isDone=*/true);
+  const char *done = item.isReasoning() ? "response.reasoning_text.done"
+                                        : "response.output_text.done";
   return textEvent(done, head, "text", item.text) +
          partEvent("response.content_part.done", head, item.text) +
          itemEvent("response.output_item.done", head, /*isDone=*/true);
 }
 
-std::string ResponsesWriter::add(const AnswerHead &head, bool isReasoning,
+std::string ResponsesWriter::argumentsEvent(const std::string &type,
+                                            const AnswerHead &head,
+                                            const char *member,
+                                            const std::string &text) {
+  return event(type, [&](JsonWriter &json) {
+    json.field("item_id", itemId(head, items.size() - 1));
+    json.field("output_index", items.size() - 1);
+    json.field(member, text);
+  });
+}
+
+/// Returns the events of a call's piece, or of text after a call.
+std::string ResponsesWriter::addPiece(const AnswerHead &head,
+                                      const CallPiece &piece) {
+  std::string events;
+  switch (piece.kind) {
+  case CallPiece::Kind::Text:
+    return add(head, Item::Kind::Message, piece.text);
+  case CallPiece::Kind::Begin:
+    events = closeItem(head);
+    items.push_back({Item::Kind::Call, "", piece.text, piece.call});
+    isOpen = true;
+    return events + itemEvent("response.output_item.added", head, false);
+  case CallPiece::Kind::Arguments:
+    items.back().text += piece.text;
+    return argumentsEvent("response.function_call_arguments.delta", head,
+                          "delta", piece.text);
+  case CallPiece::Kind::End:
+    return closeItem(head);
+  case CallPiece::Kind::Broken:
+    items.back().isBroken = true;
+    events = closeItem(head);
+    return events + add(head, Item::Kind::Message, piece.text);
+  }
+  return events;
+}
+
+std::string ResponsesWriter::add(const AnswerHead &head, Item::Kind kind,
                                  const std::string &text) {
   std::string events;
-  if (!isOpen || items.back().isReasoning != isReasoning) {
+  if (!isOpen || items.back().kind != kind) {
     events = closeItem(head);
-    items.push_back({isReasoning, ""});
+    items.push_back({kind, ""});
     isOpen = true;
     events += itemEvent("response.output_item.added", head, false) +
               partEvent("response.content_part.added", head, "");
@@ -283,8 +364,9 @@ std::string ResponsesWriter::add(const AnswerHead &head, bool isReasoning,
   if (text.empty())
     return events;
   items.back().text += text;
-  return events + textEvent(isReasoning ? "response.reasoning_text.delta"
-                                        : "response.output_text.delta",
+  return events + textEvent(kind == Item::Kind::Reasoning
+                                ? "response.reasoning_text.delta"
+                                : "response.output_text.delta",
                             head, "delta", text);
 }
 
@@ -295,14 +377,16 @@ std::string ResponsesWriter::events(const AnswerHead &head,
     events = responseEvent("response.created", head, nullptr) +
              responseEvent("response.in_progress", head, nullptr);
   if (!part.reasoning.empty())
-    events += add(head, true, part.reasoning);
+    events += add(head, Item::Kind::Reasoning, part.reasoning);
   if (!part.text.empty())
-    events += add(head, false, part.text);
+    events += add(head, Item::Kind::Message, part.text);
+  for (const CallPiece &piece : part.pieces)
+    events += addPiece(head, piece);
   if (part.finish == FinishReason::None)
     return events;
   // Each response has an item.
   if (items.empty())
-    events += add(head, false, "");
+    events += add(head, Item::Kind::Message, "");
   finish = part.finish;
   return events + closeItem(head);
 }

@@ -45,12 +45,12 @@ struct Turn {
     text += more;
   }
   void addCall(std::string_view id, std::string_view name,
-               const std::string &arguments);
+               const std::string &arguments, const CallForm &form);
 };
 } // namespace
 
 void Turn::addCall(std::string_view id, std::string_view name,
-                   const std::string &arguments) {
+                   const std::string &arguments, const CallForm &form) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   json.field("id", id);
@@ -59,7 +59,10 @@ void Turn::addCall(std::string_view id, std::string_view name,
   json.beginObject();
   json.field("name", name);
   json.key("arguments");
-  json.raw(arguments);
+  if (form.hasTextArguments)
+    json.value(arguments);
+  else
+    json.raw(arguments);
   json.endObject();
   json.endObject();
   calls += (calls.empty() ? "" : ", ") + json.text();
@@ -70,7 +73,12 @@ static void addTurn(GenerationRequest &request, const Turn &turn) {
   JsonWriter json(JsonWriter::Layout::OneLine);
   json.beginObject();
   json.field("role", turn.role);
-  json.field("content", turn.text);
+  json.key("content");
+  if (request.tools.facts.form.hasNullContent && turn.text.empty() &&
+      !turn.calls.empty())
+    json.null();
+  else
+    json.value(turn.text);
   if (!turn.reasoning.empty())
     json.field("reasoning_content", turn.reasoning);
   if (!turn.calls.empty()) {
@@ -149,7 +157,7 @@ static MaybeError addBlock(const std::string &path, const JsonElement &block,
     turn.reasoning += textAt(block, "thinking");
   } else if (type == "tool_use") {
     turn.addCall(textAt(block, "id"), textAt(block, "name"),
-                 jsonAt(block, "input"));
+                 jsonAt(block, "input"), request.tools.facts.form);
   } else if (type == "tool_result") {
     return addToolResult(path, block, turn, request);
   } else if (type != "redacted_thinking") {
@@ -251,24 +259,39 @@ std::span<const Field> serve::messagesFields() { return kMessagesFields; }
 // OpenAI's responses
 //===----------------------------------------------------------------------===//
 
+/// Ends the assistant's turn, to which calls may belong.
+static void endAssistant(Reading &to, std::optional<Turn> &assistant) {
+  if (assistant)
+    addTurn(to.request, *assistant);
+  assistant.reset();
+}
+
+static void addCallItem(const JsonElement &element, Reading &to,
+                        std::optional<Turn> &assistant) {
+  if (!assistant)
+    assistant = Turn{"assistant", "", "", "", ""};
+  std::string_view arguments = textAt(element, "arguments");
+  JsonTree parsed;
+  bool isObject = parsed.parse(arguments).isOk() && parsed.root().is_object();
+  assistant->addCall(textAt(element, "call_id"), textAt(element, "name"),
+                     isObject ? std::string(arguments) : "{}",
+                     to.request.tools.facts.form);
+}
+
+/// Adds an item. An assistant's message and the calls after it are one turn.
 static MaybeError addItem(const std::string &name, const JsonElement &element,
-                          Reading &to) {
+                          Reading &to, std::optional<Turn> &assistant) {
   object item;
   if (element.get(item))
     return expected(name, "an object", element);
   std::string_view type = textAt(element, "type");
   JsonElement content;
   if (type == "function_call") {
-    Turn turn = {"assistant", "", "", "", ""};
-    std::string_view arguments = textAt(element, "arguments");
-    JsonTree parsed;
-    bool isObject = parsed.parse(arguments).isOk() && parsed.root().is_object();
-    turn.addCall(textAt(element, "call_id"), textAt(element, "name"),
-                 isObject ? std::string(arguments) : "{}");
-    addTurn(to.request, turn);
+    addCallItem(element, to, assistant);
     return std::nullopt;
   }
   if (type == "function_call_output") {
+    endAssistant(to, assistant);
     Turn turn = {"tool", "", "", "", std::string(textAt(element, "call_id"))};
     if (!item.at_key("output").get(content))
       if (MaybeError error =
@@ -298,7 +321,11 @@ static MaybeError addItem(const std::string &name, const JsonElement &element,
           readTexts(name + ".content", content,
                     {"input_text", "output_text", "text"}, turn.text))
     return error;
-  addTurn(to.request, turn);
+  endAssistant(to, assistant);
+  if (turn.role == "assistant")
+    assistant = turn;
+  else
+    addTurn(to.request, turn);
   return std::nullopt;
 }
 
@@ -313,9 +340,12 @@ static MaybeError input(std::string_view field, const JsonElement &element,
     return std::nullopt;
   }
   size_t index = 0;
+  std::optional<Turn> assistant;
   for (JsonElement item : list)
-    if (MaybeError error = addItem(strCat(field, "[", index++, "]"), item, to))
+    if (MaybeError error =
+            addItem(strCat(field, "[", index++, "]"), item, to, assistant))
       return error;
+  endAssistant(to, assistant);
   // A chat's answer is new unless a request for messages says otherwise.
   to.request.endsWithAnswer = false;
   return std::nullopt;

@@ -82,6 +82,23 @@ def check_responses(client):
     check("".join(parts), text, "a streamed response")
 
 
+def check_tools(client):
+    tool = {"type": "function", "function": {"name": "f"}}
+    before = client.chat.completions.create(**TALK)
+    answer = client.chat.completions.create(tools=[tool], tool_choice="auto", **TALK)
+    check(answer.usage.prompt_tokens > before.usage.prompt_tokens, True, "tools in the prompt")
+    check(answer.choices[0].message.tool_calls, None, "an answer without calls")
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    talk = dict(TALK, messages=[{"role": "user", "content": "one"},
+                                {"role": "assistant", "content": None, "tool_calls": [call]},
+                                {"role": "tool", "tool_call_id": "c", "content": "3"}])
+    answer = client.chat.completions.create(tools=[tool], **talk)
+    check(answer.object, "chat.completion", "an answer to a result")
+    error = refused(openai.BadRequestError, lambda: client.chat.completions.create(
+        tools=[tool], tool_choice="required", **TALK))
+    check(error.param, "tool_choice", "a call that is required")
+
+
 def check_rest(client, server):
     check([model.id for model in client.models.list()], ["m"], "models")
     check(client.models.retrieve("m").object, "model", "a model")
@@ -102,12 +119,14 @@ async def check_together(server, text):
 
 
 with open("openai.jinja", "w") as file:
-    file.write("{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}a:")
+    file.write("{{ tools | tojson if tools else '' }}"
+               "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}a:")
 with Server(ARTIFACT, "--strict", "--chat-template", "openai.jinja", "--api-key", "secret",
-            "--served-model-name", "m") as server:
+            "--served-model-name", "m", "--tool-parser", "hermes") as server:
     client = connect(server)
     check_completions(client)
     check_chats(client)
+    check_tools(client)
     check_responses(client)
     check_rest(client, server)
     asyncio.run(check_together(server, alone(ARTIFACT, "the one", max_tokens=12,

@@ -1,0 +1,223 @@
+//===- ToolFields.cpp - Read the tools of a request -----------------------===//
+
+#include "tools/mtp-serve/api/tools/ToolFields.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/json/JsonWriter.h"
+
+using namespace mtp;
+using namespace mtp::serve;
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+static std::string_view textAt(const element &value, std::string_view key) {
+  std::string_view text;
+  return value.at_key(key).get(text) ? std::string_view() : text;
+}
+
+static std::string_view kindOf(const element &value) {
+  if (value.is_object())
+    return "an object";
+  if (value.is_array())
+    return "an array";
+  if (value.is_string())
+    return "another string";
+  return value.is_null() ? "null" : value.is_bool() ? "a flag" : "a number";
+}
+
+/// Returns the error "<path>: expected <what>, got <the value>".
+static Status expected(std::string_view path, std::string_view what,
+                       const element &value) {
+  return invalidArgument(
+      strCat(path, ": expected ", what, ", got ", kindOf(value)));
+}
+
+//===----------------------------------------------------------------------===//
+// Tools
+//===----------------------------------------------------------------------===//
+
+/// Writes a member of a tool under another name, if the tool has it.
+static void writeMember(JsonWriter &json, const element &tool,
+                        std::string_view from, std::string_view to) {
+  element value;
+  if (tool.at_key(from).get(value) || value.is_null())
+    return;
+  json.key(to);
+  json.raw(std::string(simdjson::minify(value)));
+}
+
+/// Returns a tool whose members are at its top in the form of chats.
+static std::string chatForm(const element &tool, std::string_view schema) {
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginObject();
+  json.field("type", "function");
+  json.key("function");
+  json.beginObject();
+  writeMember(json, tool, "name", "name");
+  writeMember(json, tool, "description", "description");
+  writeMember(json, tool, schema, "parameters");
+  json.endObject();
+  json.endObject();
+  return json.text();
+}
+
+/// Checks the kind of a tool. Anthropic's own tools have other types.
+static Status checkType(const std::string &path, const element &tool,
+                        ToolApi api) {
+  element type;
+  bool hasType = !tool.at_key("type").get(type) && !type.is_null();
+  std::string_view text = textAt(tool, "type");
+  bool isRight = api == ToolApi::Messages ? !hasType || text == "custom"
+                                          : text == "function";
+  if (isRight)
+    return okStatus();
+  return invalidArgument(
+      strCat(path, ".type: expected '",
+             api == ToolApi::Messages ? "custom" : "function",
+             "', the only kind of tool here, got ",
+             !hasType ? "none" : strCat("'", text, "'")));
+}
+
+Status serve::readTools(const element &value, ToolApi api, ToolUse &use) {
+  array list;
+  if (value.get(list))
+    return expected("tools", "an array", value);
+  if (list.size() > ToolSet::kMostTools)
+    return invalidArgument(strCat("tools: expected at most ",
+                                  ToolSet::kMostTools, " tools, got ",
+                                  list.size()));
+  use.api = api;
+  for (element tool : list) {
+    std::string path = strCat("tools[", use.count++, "]");
+    if (!tool.is_object())
+      return expected(path, "an object", tool);
+    MTP_RETURN_IF_ERROR(checkType(path, tool, api));
+    use.items += use.items.empty() ? "" : ", ";
+    use.items += api == ToolApi::Chats
+                     ? std::string(simdjson::minify(tool))
+                     : chatForm(tool, api == ToolApi::Messages ? "input_schema"
+                                                               : "parameters");
+  }
+  use.given = simdjson::minify(value);
+  return okStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// Reads OpenAI's words. Returns whether the text is one of them.
+static bool readWord(std::string_view word, ToolChoice &choice) {
+  if (word == "auto")
+    choice = ToolChoice::Auto;
+  else if (word == "none")
+    choice = ToolChoice::None;
+  else if (word == "required")
+    choice = ToolChoice::Required;
+  else
+    return false;
+  return true;
+}
+
+/// Reads a word, or an object of the type "function" with the tool's name.
+/// Chats have the name in a member `function`, and responses have it at the
+/// top.
+static Status readOpenAiChoice(const element &value, ToolApi api,
+                               ToolUse &use) {
+  std::string_view word;
+  bool isWord = !value.get(word);
+  if (!isWord)
+    word = textAt(value, "type");
+  use.givenChoice = simdjson::minify(value);
+  if (readWord(word, use.choice))
+    return okStatus();
+  if (isWord || word != "function")
+    return expected("tool_choice",
+                    "'auto', 'none', 'required' or an object of the type "
+                    "'function'",
+                    value);
+  element function = value;
+  if (api == ToolApi::Chats && value.at_key("function").get(function))
+    return invalidArgument("tool_choice.function: expected an object, got "
+                           "none");
+  use.choice = ToolChoice::Named;
+  use.named = textAt(function, "name");
+  return okStatus();
+}
+
+/// Reads Anthropic's {"type": "auto", "disable_parallel_tool_use": a flag}.
+static Status readMessagesChoice(const element &value, ToolUse &use) {
+  std::string_view type = textAt(value, "type");
+  if (type == "tool")
+    use.choice = ToolChoice::Named;
+  else if (!readWord(type == "any" ? "required" : type, use.choice) ||
+           type == "required")
+    return expected("tool_choice",
+                    "an object whose 'type' is 'auto', 'any', 'tool' or 'none'",
+                    value);
+  use.named = textAt(value, "name");
+  element flag;
+  bool isSingle = false;
+  if (!value.at_key("disable_parallel_tool_use").get(flag) &&
+      flag.get(isSingle))
+    return expected("tool_choice.disable_parallel_tool_use", "a flag", flag);
+  use.isParallel = !isSingle;
+  return okStatus();
+}
+
+Status serve::readToolChoice(const element &value, ToolApi api, ToolUse &use) {
+  return api == ToolApi::Messages ? readMessagesChoice(value, use)
+                                  : readOpenAiChoice(value, api, use);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+/// Returns an error of ToolSet::read(), whose path is a path of chats, with the
+/// path in the request.
+static Status withPath(const Status &status, ToolApi api) {
+  std::string message(status.message());
+  auto replace = [&message](std::string_view from, std::string_view to) {
+    size_t at = message.find(from);
+    if (at < message.find(": "))
+      message.replace(at, from.size(), to);
+  };
+  if (api != ToolApi::Chats) {
+    replace(".function.parameters",
+            api == ToolApi::Messages ? ".input_schema" : ".parameters");
+    replace(".function.name", ".name");
+  }
+  return {status.code(), "tools" + message};
+}
+
+static Status checkChoice(const ToolUse &use) {
+  if (use.choice == ToolChoice::Auto || use.choice == ToolChoice::None)
+    return okStatus();
+  if (!use.set)
+    return invalidArgument(
+        "tool_choice: expected 'tools' with this choice, got none");
+  if (use.choice == ToolChoice::Named && !use.set->find(use.named))
+    return invalidArgument(
+        strCat("tool_choice: expected the name of one of 'tools', got '",
+               use.named, "'"));
+  return invalidArgument("tool_choice: expected 'auto' or 'none', because "
+                         "constrained output is not supported yet");
+}
+
+Status serve::settleTools(ToolUse &use) {
+  if (use.count > 0) {
+    Result<ToolSet> set = ToolSet::read("[" + use.items + "]");
+    if (!set)
+      return withPath(set.status(), use.api);
+    use.set = std::make_shared<const ToolSet>(*std::move(set));
+  }
+  MTP_RETURN_IF_ERROR(checkChoice(use));
+  if (use.choice == ToolChoice::None)
+    use.set = nullptr;
+  if (use.set && use.facts.format == ToolFormat::None)
+    return invalidArgument("tools: expected none, because the chat template "
+                           "has no known format of tool calls (mtp-serve "
+                           "--tool-parser names one)");
+  return okStatus();
+}

@@ -1,0 +1,49 @@
+//===- ToolUse.h - The tools of a request -----------------------*- C++ -*-===//
+
+#ifndef MTP_TOOLS_MTP_SERVE_API_TOOLS_TOOLUSE_H
+#define MTP_TOOLS_MTP_SERVE_API_TOOLS_TOOLUSE_H
+
+#include "runtime/chat/CallForm.h"
+#include "runtime/chat/tools/ToolFormat.h"
+#include "runtime/chat/tools/ToolSet.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace mtp::serve {
+
+/// Whether an answer calls tools: as the model decides, never, at least once,
+/// or the tool of a name.
+enum class ToolChoice : uint8_t { Auto, None, Required, Named };
+
+/// The APIs that have tools: OpenAI's chats, OpenAI's responses, and
+/// Anthropic's messages.
+enum class ToolApi : uint8_t { Chats, Responses, Messages };
+
+/// How a model's template and answers have tool calls.
+struct ToolFacts {
+  ToolFormat format = ToolFormat::None;
+  CallForm form;
+};
+
+/// The tools of a request, and which of them its answers may call.
+struct ToolUse {
+  /// The tools that answers may call. Null: answers have no calls.
+  std::shared_ptr<const ToolSet> set;
+  ToolFacts facts;
+  /// The tools as JSON in the form of OpenAI's chats, without brackets, and the
+  /// request's own JSON of `tools` and `tool_choice`. Empty: not given.
+  std::string items, given, givenChoice;
+  size_t count = 0;
+  ToolApi api = ToolApi::Chats;
+  ToolChoice choice = ToolChoice::Auto;
+  /// The tool that `choice` names.
+  std::string named;
+  /// Whether an answer may have several calls.
+  bool isParallel = true;
+};
+
+} // namespace mtp::serve
+
+#endif // MTP_TOOLS_MTP_SERVE_API_TOOLS_TOOLUSE_H
