@@ -21,7 +21,7 @@
 // CHECK: %[[V1:.*]] = mtp.make_rows %[[SLOTS]], %[[AT]]#8
 // CHECK: %[[P1:.*]], %[[I1:.*]], %[[W1:.*]] = mtp.pack %[[V1]], %[[AT]]#3
 // CHECK: %[[OWN1:.*]] = mtp.gather_rows %[[L1]], %[[I1]]
-// CHECK: %[[B1:.*]], %[[C1:.*]] = mtp.top_k %[[OWN1]] k 1 noise %[[P1]] {mtp.shares}
+// CHECK: %[[B1:.*]], %[[C1:.*]] = mtp.top_k %[[OWN1]] k 1 noise %[[P1]] {mtp.picks_drafts, mtp.shares}
 // CHECK: %[[T1:.*]] = mtp.reshape %[[B1]]
 // CHECK: %[[D1:.*]] = mtp.unpack %[[T1]], %[[W1]]
 // CHECK: %[[LOG1:.*]] = mtp.unpack %[[C1]], %[[W1]]
@@ -57,7 +57,7 @@
 // CHECK: %[[P2:.*]], %[[I2:.*]], %[[W2:.*]] = mtp.pack %[[V2]], %[[AT]]#6
 // CHECK: %[[OWN2:.*]] = mtp.gather_rows %[[L2]], %[[I2]]
 // CHECK: %[[H2:.*]] = mtp.gather_rows %[[G2]], %[[I2]]
-// CHECK: %[[B2:.*]], %{{.*}} = mtp.top_k %[[OWN2]] k 1 noise %[[P2]] {mtp.shares}
+// CHECK: %[[B2:.*]], %{{.*}} = mtp.top_k %[[OWN2]] k 1 noise %[[P2]] {mtp.picks_drafts, mtp.shares}
 // CHECK: %[[Q2:.*]] = mtp.reshape %[[B2]]
 // CHECK: %[[LAST:.*]]:4 = mtp.per_slot %[[SLOTS]](%[[NEXT]]#1,
 // The last module's further step has packed rows. Token and hidden state are
@@ -74,7 +74,7 @@
 // CHECK: %[[V3:.*]] = mtp.make_rows %[[OF]], %[[TO]]
 // CHECK: %[[G3:.*]] = mtp.mask_first %[[H3]], %[[P3]]
 // CHECK: %[[L3:.*]] = mtp.linear %[[G3]]
-// CHECK: mtp.top_k %[[L3]] k 1 noise %[[V3]] {mtp.shares}
+// CHECK: mtp.top_k %[[L3]] k 1 noise %[[V3]] {mtp.picks_drafts, mtp.shares}
 // CHECK: %[[D3:.*]] = mtp.per_slot %[[SLOTS]](%[[LAST]]#1,
 // CHECK: %[[D:.*]] = mtp.per_slot %[[SLOTS]](%[[NEXT]]#0, %[[LAST]]#0, %[[D3]]) {
 // CHECK: mtp.verify %[[D]] {
@@ -115,12 +115,12 @@ mtp.round @likely k 3 {
 // verifies, too.
 // CHECK-LABEL: mtp.round @best k 2 {
 // CHECK: %[[P1:.*]], %{{.*}}, %[[W1:.*]] = mtp.pack
-// CHECK: mtp.top_k %{{.*}} k 1 tokens @few : tensor<?x4xf32>
+// CHECK: mtp.top_k %{{.*}} k 1 tokens @few {mtp.picks_drafts} : tensor<?x4xf32>
 // CHECK: %[[P2:.*]], %[[I2:.*]], %{{.*}} = mtp.pack %{{.*}}, %[[W1]]
 // CHECK: %[[T2:.*]] = mtp.unpack %{{.*}}, %[[I2]]
 // CHECK-NOT: mtp.row_slots
 // CHECK: mtp.embed %[[T2]]
-// CHECK: mtp.top_k %{{.*}} k 1 tokens @few : tensor<?x4xf32>
+// CHECK: mtp.top_k %{{.*}} k 1 tokens @few {mtp.picks_drafts} : tensor<?x4xf32>
 // CHECK: mtp.verify
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.vocabulary @few dense<[3, 5, 8, 13]> : tensor<4xi32>

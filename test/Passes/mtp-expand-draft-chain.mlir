@@ -275,9 +275,9 @@ mtp.prefill @prompt k 2 {
 // CHECK: mtp.vocabulary @few
 // CHECK-LABEL: mtp.round @logits k 2 {
 // CHECK: %[[L1:.*]] = mtp.gather_rows
-// CHECK: %[[D1:.*]] = mtp.sample %[[L1]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
+// CHECK: %[[D1:.*]] = mtp.sample %[[L1]], %{{.*}} tokens @few {mtp.picks_drafts} : tensor<?x4xf32> -> tensor<?xi32>
 // CHECK: %[[L2:.*]] = mtp.embed %[[D1]]
-// CHECK: mtp.sample %[[L2]], %{{.*}} tokens @few : tensor<?x4xf32> -> tensor<?xi32>
+// CHECK: mtp.sample %[[L2]], %{{.*}} tokens @few {mtp.picks_drafts} : tensor<?x4xf32> -> tensor<?xi32>
 // CHECK: %[[ALL:.*]] = mtp.concat_rows %[[L1]] rows 1, %[[L2]] rows 1 : tensor<?x4xf32>, tensor<?x4xf32> -> tensor<?x4xf32>
 // CHECK: %[[Q:.*]] = mtp.reshape %[[ALL]] : tensor<?x4xf32> -> tensor<?x2x4xf32>
 // CHECK: mtp.output "from" %[[Q]] : tensor<?x2x4xf32>
