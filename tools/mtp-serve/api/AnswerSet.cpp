@@ -285,6 +285,7 @@ Status AnswerSet::replay() {
       addEnd(part);
     static_cast<void>(eventOf(part));
     answers[i].isClosed = hasEnd;
+    answers[i].hasPrompt = true;
     answers[i].log = {{}, true, hasEnd};
   }
   writer->setEventCount(request.resume->events);

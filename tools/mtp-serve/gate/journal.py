@@ -14,11 +14,12 @@ END_OF_EVENT = b"\n\n"
 
 
 # Fields whose work depends on more than seed, tokens and position: on counts of the output, on
-# numbers that came with its tokens, on ids of calls, or on the state of a grammar. A server that continues a stream
-# does not have these.
+# numbers that came with its tokens, on ids of calls, or on the state of a grammar. A server that
+# continues a stream does not have these.
 UNCONTINUED = {"logprobs", "prompt_logprobs", "n_probs", "presence_penalty", "frequency_penalty",
                "bad_words", "response_format", "structured_outputs", "guided_json",
-               "guided_regex", "guided_choice", "guided_grammar", "grammar", "json_schema", "tools"}
+               "guided_regex", "guided_choice", "guided_grammar", "grammar", "json_schema",
+               "tools"}
 
 
 class Refused(Exception):
