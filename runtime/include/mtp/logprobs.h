@@ -17,7 +17,8 @@
 
 namespace mtp {
 
-/// The distribution whose log-probabilities a request asks for.
+/// The distribution whose log-probabilities a request asks for. Logits of a
+/// request with LogitRules are the changed ones, in both modes.
 enum class LogprobsMode : uint8_t {
   /// The model's: the log-softmax of the logits.
   Raw,
