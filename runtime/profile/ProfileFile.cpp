@@ -125,10 +125,14 @@ static std::string textOf(const flatbuffers::String &text) {
   return std::string(text.string_view());
 }
 
+/// Copies a list, which may be null. Its bytes may lie at any address: the
+/// verifier does not check the alignment of elements.
 static std::vector<uint64_t>
 numbersOf(const flatbuffers::Vector<uint64_t> *numbers) {
-  return numbers ? std::vector<uint64_t>(numbers->begin(), numbers->end())
-                 : std::vector<uint64_t>();
+  std::vector<uint64_t> all(numbers ? numbers->size() : 0);
+  if (!all.empty())
+    std::memcpy(all.data(), numbers->Data(), all.size() * sizeof(all[0]));
+  return all;
 }
 
 static Outcomes readOutcomes(const schema::ProfileOutcomes &of) {
