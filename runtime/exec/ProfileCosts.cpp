@@ -108,10 +108,10 @@ static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
     if (!known.contains(cost.program))
       ++others;
     else if (cost.work == profile::Work::Prefill)
-      into.prefills.push_back({cost.rows, cost.median});
+      into.prefills.push_back({cost.rows, machine.secondsOf(cost)});
     else
-      measured.push_back(
-          {{cost.batch, cost.k, cost.rows, cost.positions}, cost.median});
+      measured.push_back({{cost.batch, cost.k, cost.rows, cost.positions},
+                          machine.secondsOf(cost)});
   for (const Measured &one : measured)
     into.rounds.push_back({one.work.rows, one.seconds});
   keepSome(into.prefills);

@@ -94,6 +94,11 @@ struct MachineCosts {
   bool isBusy = false;
   std::vector<Cost> costs;
 
+  /// Returns the time that stands for a cost: the median. Other processes only
+  /// make runs longer, so on a busy machine it is the lower quartile.
+  double secondsOf(const Cost &cost) const {
+    return isBusy ? cost.lower : cost.median;
+  }
   bool isOfMachine(const MachineCosts &other) const {
     return name == other.name && threads == other.threads;
   }

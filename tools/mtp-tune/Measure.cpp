@@ -16,7 +16,7 @@ using namespace mtp;
 using namespace mtp::tune;
 
 /// Rounds of one k before the next k has its turn, and turns of each k.
-static constexpr uint32_t kRoundsOfTurn = 6, kTurns = 4;
+static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 10;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
 /// Tokens after each prompt.

@@ -42,13 +42,14 @@ static double lengthDoubt(const profile::Outcomes &outcomes, uint32_t k,
   return deviation * (length - 1) / (std::max(rate, 1e-9) * length);
 }
 
-static Alternative alternativeOf(const profile::Cost &cost, double length) {
+static Alternative alternativeOf(const profile::Cost &cost, double seconds,
+                                 double length) {
   Alternative one;
   one.k = cost.k;
-  one.seconds = cost.median;
-  one.spread = (cost.upper - cost.lower) / 2 / cost.median;
+  one.seconds = seconds;
+  one.spread = (cost.upper - cost.lower) / 2 / seconds;
   one.length = length;
-  one.rate = cost.batch * length / cost.median;
+  one.rate = cost.batch * length / seconds;
   return one;
 }
 
@@ -106,7 +107,8 @@ std::vector<Decision> tune::decide(const profile::Profile &profile,
     decision.context = shape.second;
     for (const auto &[k, cost] : costs)
       if (auto length = acceptanceLength(outcomes, k))
-        decision.alternatives.push_back(alternativeOf(cost, *length));
+        decision.alternatives.push_back(
+            alternativeOf(cost, machine.secondsOf(cost), *length));
     // Steps while other prompts were read are no choice.
     if (decision.alternatives.size() < 2)
       continue;
