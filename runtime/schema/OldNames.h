@@ -44,7 +44,6 @@ inline constexpr OldName kOldFlags[] = {
     {"step-ms", "step-budget-ms"},
     {"separate-prompts", "no-mixed-batches"},
     {"deterministic", "no-cublaslt"},
-    {"profile", "trace"},
     {"accept", "acceptance"},
 };
 

@@ -18,6 +18,7 @@ DIFFERENT = {
     "--rounds-per-launch": "mtp-bench times one round unless told otherwise",
     "--seed": "mtp-bench draws tokens and acceptance",
     "--temperature": "mtp-bench is greedy by default",
+    "--tool-parser": "without a format mtp-serve refuses tools in requests",
 }
 
 found = collections.defaultdict(set)
