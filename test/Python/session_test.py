@@ -345,6 +345,16 @@ class Sessions(unittest.TestCase):
         path.write_bytes(data)
         return path
 
+    def test_fields_of_a_wrong_type(self):
+        cases = [({"max_tokens": -1}, "whole number of 0 to 4294967295 as 'max_tokens', got -1"),
+                 ({"temperature": "hot"}, "a number as 'temperature', got 'hot'"),
+                 ({"ignore_eos": 3}, "True or False as 'ignore_eos', got 3"),
+                 ({"stop_tokens": ["a"]}, r"token ids as 'stop_tokens', got \['a'\]")]
+        for fields, text in cases:
+            with self.subTest(fields=fields), \
+                    self.assertRaisesRegex(mtpc.InvalidArgumentError, text):
+                self.model.generate(TEXT, **fields)
+
     def test_session_options(self):
         with self.model.session(max_batch=2, threads=1, prefix_cache=False) as session:
             self.assertEqual(session.options["max_batch"], 2)

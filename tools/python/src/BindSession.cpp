@@ -13,6 +13,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+#include <type_traits>
+
 using namespace mtp;
 using namespace mtp::python;
 namespace nb = nanobind;
@@ -66,11 +69,35 @@ static LogitsMode logitsOf(const std::string &name) {
       strCat("expected logits 'none', 'last' or 'all', got '", name, "'")));
 }
 
+/// Describes the values of a field's type, for errors.
+template <typename T>
+static std::string describe() {
+  if constexpr (std::is_same_v<T, bool>)
+    return "True or False";
+  else if constexpr (std::is_integral_v<T>)
+    return strCat("a whole number of ", std::numeric_limits<T>::min(), " to ",
+                  std::numeric_limits<T>::max());
+  else if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else if constexpr (std::is_same_v<T, std::string>)
+    return "a string";
+  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    return "strings";
+  else
+    return "token ids";
+}
+
 /// Sets a field from the option of its name, if there is one.
 template <typename T>
 static void read(const nb::dict &options, const char *name, T &field) {
-  if (options.contains(name))
-    field = nb::cast<T>(options[name]);
+  constexpr size_t kMostText = 60;
+  if (!options.contains(name))
+    return;
+  nb::object value = options[name];
+  if (!nb::try_cast<T>(value, field))
+    throw StatusError(invalidArgument(
+        strCat("expected ", describe<T>(), " as '", name, "', got ",
+               std::string(nb::repr(value).c_str()).substr(0, kMostText))));
 }
 
 static SessionOptions sessionOptions(const nb::dict &options) {
