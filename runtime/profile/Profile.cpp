@@ -79,7 +79,7 @@ static void mergeCost(Cost &into, const Cost &from) {
   into.positions =
       std::clamp(uint64_t(positions), std::min(into.positions, from.positions),
                  std::max(into.positions, from.positions));
-  into.count = old + from.count;
+  into.count = std::min(old + from.count, kMostCount);
 }
 
 static void mergeMachine(MachineCosts &into, const MachineCosts &from) {

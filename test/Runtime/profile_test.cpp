@@ -223,6 +223,15 @@ TEST(Profile, AgesAndStaysWithinItsLimits) {
   EXPECT_GT(old.machines[0].costs[0].median, 0.0085);
 }
 
+TEST(Profile, MergesTheLargestCounts) {
+  Profile into = wholeProfile();
+  into.machines[0].costs[0].count = kMostCount;
+  Profile from = into;
+  merge(into, from);
+  EXPECT_EQ(into.machines[0].costs[0].count, kMostCount);
+  EXPECT_EQ(errorOf(into), "");
+}
+
 TEST(Profile, RefusesAnotherModelWithBothNames) {
   ModelKey story{"story", 11, 12, "mtp"}, other{"poem", 13, 12, "mtp"};
   EXPECT_TRUE(checkModel(story, story).isOk());
