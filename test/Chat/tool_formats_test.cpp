@@ -454,7 +454,7 @@ TEST(Marks, areTokensOfTheFormat) {
   EXPECT_FALSE(ToolCallParser(ToolFormat::None, testTools()).isMark("<"));
 }
 
-// What a broken call has consumed does not depend on the pieces.
+// The text that a broken call consumes does not depend on the pieces.
 TEST(HostileAnswers, breakAtOnePlace) {
   std::string mistral = "[TOOL_CALLS]calculator{\"a\": {\"b[TOOL_CALLS]"
                         "calculator{}\n\": {}}";

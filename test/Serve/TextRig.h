@@ -1,5 +1,4 @@
 //===- TextRig.h - Routes of a model with text ------------------*- C++ -*-===//
-//-*-===//
 
 #ifndef MTP_TEST_SERVE_TEXTRIG_H
 #define MTP_TEST_SERVE_TEXTRIG_H

@@ -1,76 +1,20 @@
 //===- forms_test.cpp - Forms of other servers ----------------------------===//
 
-#include "runtime/core/StrCat.h"
-#include "test/Runtime/support/ByteTokenizer.h"
-#include "test/Serve/RoutesRig.h"
+#include "test/Serve/TextRig.h"
 #include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Prompts.h"
 #include "tools/mtp-serve/api/RequestParser.h"
 
-#include <simdjson.h>
-
 using namespace mtp;
 using namespace mtp::serve;
 using namespace mtp::test;
-
-namespace {
-
-constexpr const char *kTemplate =
-    "{% for m in messages %}<{{ m.role }}>{{ m.content | trim }}</s>"
-    "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
-
-/// Routes of a model with a tokenizer of bytes and a chat template.
-struct Forms : RoutesRig {
-  explicit Forms(std::string_view source = kTemplate)
-      : tables(byteTokenizer()), tokenizer(*Tokenizer::load(tables)),
-        chat(*ChatTemplate::parse({{{"default", std::string(source)}}, {}})) {
-    facts.tokenizer = tokenizer.get();
-    facts.chat = chat.get();
-    facts.fingerprint = "mtpc-1";
-  }
-
-  /// Returns the prompt of a conversation, or the error's field.
-  std::string prompt(std::string_view fields) {
-    std::string json =
-        ask("POST", "/apply-template", strCat("{", fields, "}")).reply.body;
-    std::string text = at(json, "/prompt");
-    return text == "nothing" ? at(json, "/error/param") : text;
-  }
-
-  static std::string at(const std::string &json, const char *pointer) {
-    simdjson::dom::parser parser;
-    simdjson::dom::element element;
-    std::string_view text;
-    if (parser.parse(json).at_pointer(pointer).get(element))
-      return "nothing";
-    return element.get(text) ? simdjson::minify(element) : std::string(text);
-  }
-
-  std::vector<uint8_t> tables;
-  std::unique_ptr<Tokenizer> tokenizer;
-  std::shared_ptr<const ChatTemplate> chat;
-};
-
-/// Returns the data of all events.
-std::vector<std::string> dataOf(const std::string &events) {
-  std::vector<std::string> all;
-  constexpr std::string_view kData = "data: ";
-  for (size_t begin = 0; (begin = events.find(kData, begin)) != events.npos;) {
-    begin += kData.size();
-    size_t end = events.find("\n\n", begin);
-    all.push_back(events.substr(begin, end - begin));
-  }
-  return all;
-}
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // llama-server
 //===----------------------------------------------------------------------===//
 
 TEST(Native, AnswersAsLlamaServerDoes) {
-  Forms rig;
+  TextRig rig;
   Request request;
   request.prompt = {3, 1, 4};
   request.maxTokens = 5;
@@ -82,28 +26,28 @@ TEST(Native, AnswersAsLlamaServerDoes) {
     std::string ids;
     for (int32_t token : tokens)
       ids += (ids.empty() ? "[" : ",") + std::to_string(token);
-    EXPECT_EQ(Forms::at(json, "/tokens"), ids + "]") << json;
-    EXPECT_EQ(Forms::at(json, "/stop"), "true");
-    EXPECT_EQ(Forms::at(json, "/stop_type"), "limit");
-    EXPECT_EQ(Forms::at(json, "/stopping_word"), "");
-    EXPECT_EQ(Forms::at(json, "/prompt"), "\x03\x01\x04");
-    EXPECT_EQ(Forms::at(json, "/tokens_predicted"), "5");
-    EXPECT_EQ(Forms::at(json, "/tokens_evaluated"), "3");
-    EXPECT_EQ(Forms::at(json, "/truncated"), "false");
-    EXPECT_EQ(Forms::at(json, "/generation_settings/n_predict"), "5");
-    EXPECT_EQ(Forms::at(json, "/timings/prompt_n"), "3");
-    EXPECT_EQ(Forms::at(json, "/timings/predicted_n"), "5");
-    EXPECT_EQ(Forms::at(json, "/choices"), "nothing");
+    EXPECT_EQ(TextRig::at(json, "/tokens"), ids + "]") << json;
+    EXPECT_EQ(TextRig::at(json, "/stop"), "true");
+    EXPECT_EQ(TextRig::at(json, "/stop_type"), "limit");
+    EXPECT_EQ(TextRig::at(json, "/stopping_word"), "");
+    EXPECT_EQ(TextRig::at(json, "/prompt"), "\x03\x01\x04");
+    EXPECT_EQ(TextRig::at(json, "/tokens_predicted"), "5");
+    EXPECT_EQ(TextRig::at(json, "/tokens_evaluated"), "3");
+    EXPECT_EQ(TextRig::at(json, "/truncated"), "false");
+    EXPECT_EQ(TextRig::at(json, "/generation_settings/n_predict"), "5");
+    EXPECT_EQ(TextRig::at(json, "/timings/prompt_n"), "3");
+    EXPECT_EQ(TextRig::at(json, "/timings/predicted_n"), "5");
+    EXPECT_EQ(TextRig::at(json, "/choices"), "nothing");
   }
   // Several prompts are an array. Without a limit the context is one.
   std::string json = rig.post("/completion", R"({"prompt": [[1], [2, 3]]})");
-  EXPECT_EQ(Forms::at(json, "/1/index"), "1") << json;
-  EXPECT_EQ(Forms::at(json, "/1/tokens_predicted"), "94");
-  EXPECT_EQ(Forms::at(json, "/1/tokens"), "[]");
+  EXPECT_EQ(TextRig::at(json, "/1/index"), "1") << json;
+  EXPECT_EQ(TextRig::at(json, "/1/tokens_predicted"), "94");
+  EXPECT_EQ(TextRig::at(json, "/1/tokens"), "[]");
 }
 
 TEST(Native, StreamsAsLlamaServerDoes) {
-  Forms rig;
+  TextRig rig;
   std::vector<std::string> events = dataOf(rig.post(
       "/completion", R"({"prompt": [3, 1], "n_predict": 6, "stream": true,
                   "timings_per_token": true, "return_progress": true})"));
@@ -111,17 +55,17 @@ TEST(Native, StreamsAsLlamaServerDoes) {
   uint64_t progress = 0;
   for (const std::string &event : events) {
     bool isLast = &event == &events.back();
-    EXPECT_EQ(Forms::at(event, "/stop"), isLast ? "true" : "false") << event;
-    EXPECT_NE(Forms::at(event, "/timings/predicted_n"), "nothing") << event;
-    EXPECT_EQ(Forms::at(event, "/stop_type"), isLast ? "limit" : "nothing");
-    progress += Forms::at(event, "/prompt_progress/total") == "2";
+    EXPECT_EQ(TextRig::at(event, "/stop"), isLast ? "true" : "false") << event;
+    EXPECT_NE(TextRig::at(event, "/timings/predicted_n"), "nothing") << event;
+    EXPECT_EQ(TextRig::at(event, "/stop_type"), isLast ? "limit" : "nothing");
+    progress += TextRig::at(event, "/prompt_progress/total") == "2";
   }
   EXPECT_GE(progress, 1u);
-  EXPECT_EQ(Forms::at(events.back(), "/content"), "");
+  EXPECT_EQ(TextRig::at(events.back(), "/content"), "");
 }
 
 TEST(Native, SaysWhatStopped) {
-  Forms rig;
+  TextRig rig;
   Request request;
   request.prompt = {3, 1, 4};
   request.maxTokens = 20;
@@ -132,37 +76,37 @@ TEST(Native, SaysWhatStopped) {
   std::string stop = strCat(
       R"({"prompt": [3, 1, 4], "max_tokens": 20, "stop": )", word.text());
   std::string json = rig.post("/completion", stop + "}");
-  EXPECT_EQ(Forms::at(json, "/stop_type"), "word") << json;
-  EXPECT_EQ(Forms::at(json, "/stopping_word"), both);
+  EXPECT_EQ(TextRig::at(json, "/stop_type"), "word") << json;
+  EXPECT_EQ(TextRig::at(json, "/stopping_word"), both);
   json = rig.post("/v1/completions", stop + "}");
-  EXPECT_EQ(Forms::at(json, "/choices/0/stop_reason"), both);
+  EXPECT_EQ(TextRig::at(json, "/choices/0/stop_reason"), both);
   std::string kept = rig.post(
       "/v1/completions", stop + R"(, "include_stop_str_in_output": true})");
-  EXPECT_EQ(Forms::at(kept, "/choices/0/text"),
-            Forms::at(json, "/choices/0/text") + both);
+  EXPECT_EQ(TextRig::at(kept, "/choices/0/text"),
+            TextRig::at(json, "/choices/0/text") + both);
   // A stop token is named as well, but not an end token of the model.
   std::string token =
       strCat(R"({"prompt": [3, 1, 4], "max_tokens": 20, "stop_token_ids": [)",
              tokens[3], "]");
   json = rig.post("/v1/completions", token + "}");
-  EXPECT_EQ(Forms::at(json, "/choices/0/stop_reason"),
+  EXPECT_EQ(TextRig::at(json, "/choices/0/stop_reason"),
             std::to_string(tokens[3]));
   kept = rig.post("/v1/completions",
                   token + R"(, "include_stop_str_in_output": true})");
-  EXPECT_EQ(Forms::at(kept, "/choices/0/text"),
-            Forms::at(json, "/choices/0/text") + char(tokens[3]));
+  EXPECT_EQ(TextRig::at(kept, "/choices/0/text"),
+            TextRig::at(json, "/choices/0/text") + char(tokens[3]));
   json = rig.complete(R"({"prompt": [3], "max_tokens": 2})");
-  EXPECT_EQ(Forms::at(json, "/choices/0/stop_reason"), "null");
-  EXPECT_EQ(Forms::at(json, "/system_fingerprint"), "mtpc-1");
+  EXPECT_EQ(TextRig::at(json, "/choices/0/stop_reason"), "null");
+  EXPECT_EQ(TextRig::at(json, "/system_fingerprint"), "mtpc-1");
 }
 
 TEST(Native, TakesPromptsOfTextsAndIds) {
-  Forms rig;
+  TextRig rig;
   auto idsOf = [&](const char *prompt) {
-    return Forms::at(rig.complete(strCat("{\"prompt\": ", prompt,
-                                         ", \"max_tokens\": 1, "
-                                         "\"return_token_ids\": true}")),
-                     "/choices/0/prompt_token_ids");
+    return TextRig::at(rig.complete(strCat("{\"prompt\": ", prompt,
+                                           ", \"max_tokens\": 1, "
+                                           "\"return_token_ids\": true}")),
+                       "/choices/0/prompt_token_ids");
   };
   EXPECT_EQ(idsOf(R"([1, 2, "!", 3])"), "[1,2,33,3]");
   EXPECT_EQ(idsOf(R"(["!", 3])"), "[33,3]");
@@ -171,14 +115,14 @@ TEST(Native, TakesPromptsOfTextsAndIds) {
   for (const char *prompt :
        {R"([1, "a", 64])", R"([1, "a", null])", R"([1, "a", 1.5])",
         R"([1, "a", ["b"]])", R"([[[1, "a"]]])"})
-    EXPECT_EQ(Forms::at(rig.complete(strCat("{\"prompt\": ", prompt, "}")),
-                        "/error/param"),
+    EXPECT_EQ(TextRig::at(rig.complete(strCat("{\"prompt\": ", prompt, "}")),
+                          "/error/param"),
               "prompt")
         << prompt;
 }
 
 TEST(Native, HasItsOtherPaths) {
-  Forms rig;
+  TextRig rig;
   for (const char *path : {"/models", "/models/alias", "/v1/health", "/ping",
                            "/load", "/slots", "/props"})
     EXPECT_EQ(rig.ask("GET", path).reply.status, 200u) << path;
@@ -187,21 +131,22 @@ TEST(Native, HasItsOtherPaths) {
   EXPECT_EQ(rig.ask("GET", "/modelsnone").reply.status, 404u);
   EXPECT_EQ(rig.ask("GET", "/load").reply.body, "{\"server_load\": 0}");
   std::string slots = rig.ask("GET", "/slots").reply.body;
-  EXPECT_EQ(Forms::at(slots, "/3/id"), "3");
-  EXPECT_EQ(Forms::at(slots, "/0/is_processing"), "false");
-  EXPECT_EQ(Forms::at(slots, "/4"), "nothing");
+  EXPECT_EQ(TextRig::at(slots, "/3/id"), "3");
+  EXPECT_EQ(TextRig::at(slots, "/0/is_processing"), "false");
+  EXPECT_EQ(TextRig::at(slots, "/4"), "nothing");
   std::string props = rig.ask("GET", "/props").reply.body;
-  EXPECT_EQ(Forms::at(props, "/default_generation_settings/n_ctx"), "96");
-  EXPECT_EQ(Forms::at(props, "/chat_template"), kTemplate);
-  EXPECT_EQ(Forms::at(props, "/modalities/vision"), "false");
+  EXPECT_EQ(TextRig::at(props, "/default_generation_settings/n_ctx"), "96");
+  EXPECT_EQ(TextRig::at(props, "/chat_template"), kChatTemplate);
+  EXPECT_EQ(TextRig::at(props, "/modalities/vision"), "false");
 }
 
 TEST(Native, TokenizesWithItsDefaults) {
-  Forms rig;
+  TextRig rig;
   rig.facts.generation.bos = 60;
   rig.facts.generation.addBos = true;
   auto tokens = [&](const char *body) {
-    return Forms::at(rig.ask("POST", "/tokenize", body).reply.body, "/tokens");
+    return TextRig::at(rig.ask("POST", "/tokenize", body).reply.body,
+                       "/tokens");
   };
   EXPECT_EQ(tokens(R"({"content": "a"})"), "[97]");
   EXPECT_EQ(tokens(R"({"content": "a", "add_special": true})"), "[60,97]");
@@ -212,10 +157,10 @@ TEST(Native, TokenizesWithItsDefaults) {
                              R"({"messages": [{"role": "u", "content": "hi"}],
                   "add_generation_prompt": false, "return_token_strs": true})")
                          .reply.body;
-  EXPECT_EQ(Forms::at(json, "/count"), "9") << json;
-  EXPECT_EQ(Forms::at(json, "/token_strs/1"), "u");
+  EXPECT_EQ(TextRig::at(json, "/count"), "9") << json;
+  EXPECT_EQ(TextRig::at(json, "/token_strs/1"), "u");
   json = rig.ask("POST", "/tokenize", R"({"messages": 3})").reply.body;
-  EXPECT_EQ(Forms::at(json, "/error/param"), "messages");
+  EXPECT_EQ(TextRig::at(json, "/error/param"), "messages");
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +168,7 @@ TEST(Native, TokenizesWithItsDefaults) {
 //===----------------------------------------------------------------------===//
 
 TEST(Continuation, FollowsTheLastMessage) {
-  Forms rig;
+  TextRig rig;
   const std::string user = R"({"role": "user", "content": "Hi"})";
   auto talk = [&](const char *content, const char *fields = "",
                   const char *role = "assistant") {
@@ -259,7 +204,7 @@ TEST(Continuation, FollowsTheLastMessage) {
 }
 
 TEST(Continuation, NeedsNoTemplateThatShowsTheText) {
-  Forms rig(
+  TextRig rig(
       "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}"
       "{% endif %}{% endfor %}{% if add_generation_prompt %}>{% endif %}");
   const char *fields = R"("messages": [{"role": "user", "content": "Hi"},
@@ -293,7 +238,7 @@ std::string joined(const std::vector<std::string> &events,
                    const char *pointer) {
   std::string text;
   for (const std::string &event : events)
-    if (std::string part = Forms::at(event, pointer); part != "nothing")
+    if (std::string part = TextRig::at(event, pointer); part != "nothing")
       text += part;
   return text;
 }
@@ -301,45 +246,46 @@ std::string joined(const std::vector<std::string> &events,
 } // namespace
 
 TEST(Messages, AreAnsweredAsAnthropicDoes) {
-  Forms rig(kPlain);
+  TextRig rig(kPlain);
   const std::string fields =
       R"({"model": "claude", "max_tokens": 9, "system": [{"type": "text",
           "text": "!", "cache_control": {"type": "ephemeral"}}],
           "messages": [{"role": "user", "content": "#"}],
           "metadata": {"user_id": "u"}, "temperature": 0)";
   std::string json = rig.post("/v1/messages", fields + "}");
-  EXPECT_EQ(Forms::at(json, "/type"), "message") << json;
-  EXPECT_EQ(Forms::at(json, "/id"), "msg_id");
-  EXPECT_EQ(Forms::at(json, "/role"), "assistant");
-  EXPECT_EQ(Forms::at(json, "/content/0/type"), "text");
-  EXPECT_EQ(Forms::at(json, "/stop_reason"), "max_tokens");
-  EXPECT_EQ(Forms::at(json, "/stop_sequence"), "null");
-  EXPECT_EQ(Forms::at(json, "/usage/input_tokens"), "2");
-  EXPECT_EQ(Forms::at(json, "/usage/output_tokens"), "9");
-  std::string text = Forms::at(json, "/content/0/text");
+  EXPECT_EQ(TextRig::at(json, "/type"), "message") << json;
+  EXPECT_EQ(TextRig::at(json, "/id"), "msg_id");
+  EXPECT_EQ(TextRig::at(json, "/role"), "assistant");
+  EXPECT_EQ(TextRig::at(json, "/content/0/type"), "text");
+  EXPECT_EQ(TextRig::at(json, "/stop_reason"), "max_tokens");
+  EXPECT_EQ(TextRig::at(json, "/stop_sequence"), "null");
+  EXPECT_EQ(TextRig::at(json, "/usage/input_tokens"), "2");
+  EXPECT_EQ(TextRig::at(json, "/usage/output_tokens"), "9");
+  std::string text = TextRig::at(json, "/content/0/text");
   // A stream has the same text.
   std::string stream = rig.post("/v1/messages", fields + ", \"stream\": true}");
   std::vector<std::string> events = dataOf(stream), names = namesOf(stream);
   ASSERT_EQ(events.size(), names.size());
   for (size_t i = 0; i < events.size(); ++i)
-    EXPECT_EQ(Forms::at(events[i], "/type"), names[i]);
+    EXPECT_EQ(TextRig::at(events[i], "/type"), names[i]);
   EXPECT_EQ(joined(events, "/delta/text"), text);
   EXPECT_EQ(names.front(), "message_start");
   EXPECT_EQ(names[1], "content_block_start");
   EXPECT_EQ(names[names.size() - 3], "content_block_stop");
   EXPECT_EQ(names[names.size() - 2], "message_delta");
   EXPECT_EQ(names.back(), "message_stop");
-  EXPECT_EQ(Forms::at(events.front(), "/message/content"), "[]");
-  EXPECT_EQ(Forms::at(events[events.size() - 2], "/delta/stop_reason"),
+  EXPECT_EQ(TextRig::at(events.front(), "/message/content"), "[]");
+  EXPECT_EQ(TextRig::at(events[events.size() - 2], "/delta/stop_reason"),
             "max_tokens");
-  EXPECT_EQ(Forms::at(events[events.size() - 2], "/usage/output_tokens"), "9");
+  EXPECT_EQ(TextRig::at(events[events.size() - 2], "/usage/output_tokens"),
+            "9");
   // A stop string.
   JsonWriter stop(JsonWriter::Layout::OneLine);
   stop.value(text.substr(2, 2));
   json = rig.post("/v1/messages",
                   strCat(fields, ", \"stop_sequences\": [", stop.text(), "]}"));
-  EXPECT_EQ(Forms::at(json, "/stop_reason"), "stop_sequence") << json;
-  EXPECT_EQ(Forms::at(json, "/stop_sequence"), text.substr(2, 2));
+  EXPECT_EQ(TextRig::at(json, "/stop_reason"), "stop_sequence") << json;
+  EXPECT_EQ(TextRig::at(json, "/stop_sequence"), text.substr(2, 2));
   json = rig.ask("POST", "/v1/messages/count_tokens",
                  R"({"model": "m", "system": "!",
                      "messages": [{"role": "user", "content": "##"}]})")
@@ -348,12 +294,12 @@ TEST(Messages, AreAnsweredAsAnthropicDoes) {
 }
 
 TEST(Messages, NameTheFieldThatIsWrong) {
-  Forms rig;
+  TextRig rig;
   auto param = [&](const std::string &fields) {
     std::string json = rig.post("/v1/messages", "{" + fields + "}");
-    EXPECT_EQ(Forms::at(json, "/type"), "error") << json;
-    EXPECT_EQ(Forms::at(json, "/error/type"), "invalid_request_error");
-    return Forms::at(json, "/error/param");
+    EXPECT_EQ(TextRig::at(json, "/type"), "error") << json;
+    EXPECT_EQ(TextRig::at(json, "/error/type"), "invalid_request_error");
+    return TextRig::at(json, "/error/param");
   };
   auto content = [&](const char *block) {
     return param(strCat(R"("max_tokens": 1, "messages": [{"role": "user",
@@ -390,8 +336,8 @@ TEST(Messages, NameTheFieldThatIsWrong) {
 
 // Blocks become the messages that templates know.
 TEST(Messages, BecomeAConversation) {
-  Forms rig("{% for m in messages %}{{ m }}\n{% endfor %}"
-            "{{ enable_thinking }}{{ reasoning_effort }}");
+  TextRig rig("{% for m in messages %}{{ m }}\n{% endfor %}"
+              "{{ enable_thinking }}{{ reasoning_effort }}");
   GenerationRequest request;
   MaybeError error = parseMessages(
       R"({"max_tokens": 1, "system": "be", "thinking": {"type": "enabled",
@@ -422,7 +368,7 @@ TEST(Messages, BecomeAConversation) {
 
 // Anthropic's prefill.
 TEST(Messages, ContinueTheAssistantsText) {
-  Forms rig;
+  TextRig rig;
   GenerationRequest request;
   ASSERT_FALSE(parseMessages(
       R"({"max_tokens": 1, "messages": [{"role": "user", "content": "Hi"},
@@ -439,7 +385,7 @@ TEST(Messages, ContinueTheAssistantsText) {
 //===----------------------------------------------------------------------===//
 
 TEST(Responses, AreAnsweredAsOpenAiDoes) {
-  Forms rig(kPlain);
+  TextRig rig(kPlain);
   const std::string fields =
       R"({"model": "gpt", "max_output_tokens": 9, "instructions": "!",
           "input": "#", "store": true, "temperature": 0,
@@ -447,23 +393,24 @@ TEST(Responses, AreAnsweredAsOpenAiDoes) {
           "reasoning": {"effort": "low", "summary": "auto"},
           "previous_response_id": null)";
   std::string json = rig.post("/v1/responses", fields + "}");
-  EXPECT_EQ(Forms::at(json, "/object"), "response") << json;
-  EXPECT_EQ(Forms::at(json, "/id"), "resp_id");
-  EXPECT_EQ(Forms::at(json, "/status"), "incomplete");
-  EXPECT_EQ(Forms::at(json, "/incomplete_details/reason"), "max_output_tokens");
-  EXPECT_EQ(Forms::at(json, "/output/0/type"), "message");
-  EXPECT_EQ(Forms::at(json, "/output/0/content/0/type"), "output_text");
-  EXPECT_EQ(Forms::at(json, "/instructions"), "!");
-  EXPECT_EQ(Forms::at(json, "/usage/input_tokens"), "2");
-  EXPECT_EQ(Forms::at(json, "/usage/output_tokens"), "9");
-  std::string text = Forms::at(json, "/output/0/content/0/text");
+  EXPECT_EQ(TextRig::at(json, "/object"), "response") << json;
+  EXPECT_EQ(TextRig::at(json, "/id"), "resp_id");
+  EXPECT_EQ(TextRig::at(json, "/status"), "incomplete");
+  EXPECT_EQ(TextRig::at(json, "/incomplete_details/reason"),
+            "max_output_tokens");
+  EXPECT_EQ(TextRig::at(json, "/output/0/type"), "message");
+  EXPECT_EQ(TextRig::at(json, "/output/0/content/0/type"), "output_text");
+  EXPECT_EQ(TextRig::at(json, "/instructions"), "!");
+  EXPECT_EQ(TextRig::at(json, "/usage/input_tokens"), "2");
+  EXPECT_EQ(TextRig::at(json, "/usage/output_tokens"), "9");
+  std::string text = TextRig::at(json, "/output/0/content/0/text");
   std::string stream =
       rig.post("/v1/responses", fields + ", \"stream\": true}");
   std::vector<std::string> events = dataOf(stream), names = namesOf(stream);
   ASSERT_EQ(events.size(), names.size());
   for (size_t i = 0; i < events.size(); ++i) {
-    EXPECT_EQ(Forms::at(events[i], "/type"), names[i]);
-    EXPECT_EQ(Forms::at(events[i], "/sequence_number"), std::to_string(i));
+    EXPECT_EQ(TextRig::at(events[i], "/type"), names[i]);
+    EXPECT_EQ(TextRig::at(events[i], "/sequence_number"), std::to_string(i));
   }
   EXPECT_EQ(joined(events, "/delta"), text);
   EXPECT_EQ(std::vector<std::string>(names.begin(), names.begin() + 5),
@@ -475,13 +422,13 @@ TEST(Responses, AreAnsweredAsOpenAiDoes) {
             (std::vector<std::string>{
                 "response.output_text.done", "response.content_part.done",
                 "response.output_item.done", "response.incomplete"}));
-  EXPECT_EQ(Forms::at(events[events.size() - 4], "/text"), text);
-  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/content/0/text"),
+  EXPECT_EQ(TextRig::at(events[events.size() - 4], "/text"), text);
+  EXPECT_EQ(TextRig::at(events.back(), "/response/output/0/content/0/text"),
             text);
 }
 
 TEST(Responses, SeparateReasoning) {
-  Forms rig("{% for m in messages %}{{ m.content }}{% endfor %}<think>");
+  TextRig rig("{% for m in messages %}{{ m.content }}{% endfor %}<think>");
   rig.facts.reasoning = ReasoningFormat::Think;
   rig.facts.vocab = 300;
   GenerationRequest request;
@@ -497,20 +444,20 @@ TEST(Responses, SeparateReasoning) {
   stream += writer->events({"r", "m", 0, ""}, part, {});
   stream += writer->lastEvents({"r", "m", 0, ""}, {}, {});
   std::vector<std::string> events = dataOf(stream);
-  EXPECT_EQ(Forms::at(events[4], "/type"), "response.reasoning_text.delta");
-  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/type"), "reasoning");
-  EXPECT_EQ(Forms::at(events.back(), "/response/output/0/content/0/text"),
+  EXPECT_EQ(TextRig::at(events[4], "/type"), "response.reasoning_text.delta");
+  EXPECT_EQ(TextRig::at(events.back(), "/response/output/0/type"), "reasoning");
+  EXPECT_EQ(TextRig::at(events.back(), "/response/output/0/content/0/text"),
             "hm");
-  EXPECT_EQ(Forms::at(events.back(), "/response/output/1/content/0/text"),
+  EXPECT_EQ(TextRig::at(events.back(), "/response/output/1/content/0/text"),
             "so");
-  EXPECT_EQ(Forms::at(events.back(), "/response/status"), "completed");
+  EXPECT_EQ(TextRig::at(events.back(), "/response/status"), "completed");
 }
 
 TEST(Responses, NameTheFieldThatIsWrong) {
-  Forms rig;
+  TextRig rig;
   auto param = [&](const std::string &fields) {
-    return Forms::at(rig.post("/v1/responses", "{" + fields + "}"),
-                     "/error/param");
+    return TextRig::at(rig.post("/v1/responses", "{" + fields + "}"),
+                       "/error/param");
   };
   EXPECT_EQ(param(""), "input");
   EXPECT_EQ(param("\"input\": []"), "input");

@@ -132,7 +132,7 @@ TEST(Scores, OfACompletion) {
   EXPECT_EQ(rig.at("/choices/0/logprobs/text_offset"), "[0,1,1,2]");
   EXPECT_EQ(rig.at("/choices/0/logprobs/top_logprobs/0"),
             R"({"z":-0.5,"a":-1})");
-  // Of tokens with one name, the likelier one counts.
+  // The likelier of two tokens with one name counts.
   EXPECT_EQ(rig.at("/choices/0/logprobs/top_logprobs/3"), R"({"z":-2})");
 }
 

@@ -262,7 +262,7 @@ Status Tuner::run(Measured &result) {
   return okStatus();
 }
 
-/// Checks the numbers of the options, and fills in those that are not given.
+/// Checks the numbers of the options, and fills in missing ones.
 static Status settle(const Model &model, Options &o) {
   const EnvelopeInfo *e = model.envelope();
   if (!e)

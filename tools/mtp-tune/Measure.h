@@ -1,7 +1,7 @@
 //===- Measure.h - Measure a model for a profile ----------------*- C++ -*-===//
 //
 // All measurements run in sessions, as users' requests do. So a cost includes
-// the host's part of a round, and outcomes are those of real texts. The numbers
+// the host's part of a round, and outcomes come from real texts. The numbers
 // of drafts alternate, a few rounds each, so that a slow minute slows all.
 //
 //===----------------------------------------------------------------------===//

@@ -136,7 +136,7 @@ static std::pair<double, uint64_t> perRound(const profile::Outcomes &of) {
 /// Returns the variance of the accepted drafts of one round.
 static double varianceOf(const profile::Outcomes &of, double mean) {
   double squares = 0, rounds = of.tried.empty() ? 1 : double(of.tried[0]);
-  // Of `accepted` rounds, 2j + 1 is the step from the square of j to the next.
+  // 2j + 1 is the step from the square of j to the next square.
   for (size_t j = 0; j < of.accepted.size(); ++j)
     squares += double(2 * j + 1) * double(of.accepted[j]);
   return std::max(squares / rounds - mean * mean, 0.0);

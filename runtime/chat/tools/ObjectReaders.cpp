@@ -79,10 +79,16 @@ private:
   bool isKnown = false, isObject = false;
 };
 
-/// <|tool_call|>[{"name": "f", "arguments": {}}]
-class GraniteReader : public CallReader {
+/// A list of calls after an opening.
+class ListReader : public CallReader {
 public:
-  std::span<const CallOpening> openings() const override { return kOpenings; }
+  /// `isBare` is ObjectCall's.
+  explicit ListReader(const CallOpening &opening, bool isBare)
+      : opening(opening), object(isBare) {}
+
+  std::span<const CallOpening> openings() const override {
+    return {&opening, 1};
+  }
   void reset() override {
     object.reset();
     isInside = false;
@@ -96,31 +102,8 @@ public:
   }
 
 private:
-  static constexpr CallOpening kOpenings[] = {{"<|tool_call|>"}};
+  CallOpening opening;
   ObjectCall object;
-  bool isInside = false;
-};
-
-/// [{"name": "f", "parameters": {}}]: the form of CallSchema.h.
-class JsonReader : public CallReader {
-public:
-  std::span<const CallOpening> openings() const override { return kOpenings; }
-  void reset() override {
-    object.reset();
-    isInside = false;
-  }
-  Match read(CallText &text, const CallSection *&section) override {
-    if (!isInside)
-      if (Match match = enterList(text, section); match != Match::Yes)
-        return match;
-    isInside = true;
-    return object.read(text);
-  }
-
-private:
-  static constexpr CallOpening kOpenings[] = {
-      {"[", nullptr, /*isSectionOnly=*/false, /*isStart=*/true}};
-  ObjectCall object{/*isBare=*/true};
   bool isInside = false;
 };
 
@@ -179,10 +162,15 @@ std::unique_ptr<CallReader> mtp::makeLlama3Reader() {
   return std::make_unique<Llama3Reader>();
 }
 std::unique_ptr<CallReader> mtp::makeGraniteReader() {
-  return std::make_unique<GraniteReader>();
+  // <|tool_call|>[{"name": "f", "arguments": {}}]
+  return std::make_unique<ListReader>(CallOpening{"<|tool_call|>"},
+                                      /*isBare=*/false);
 }
 std::unique_ptr<CallReader> mtp::makeJsonReader() {
-  return std::make_unique<JsonReader>();
+  // [{"name": "f", "parameters": {}}]: the form of CallSchema.h.
+  return std::make_unique<ListReader>(
+      CallOpening{"[", nullptr, /*isSectionOnly=*/false, /*isStart=*/true},
+      /*isBare=*/true);
 }
 std::unique_ptr<CallReader> mtp::makeMistralReader() {
   return std::make_unique<MistralReader>();

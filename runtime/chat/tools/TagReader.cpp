@@ -1,7 +1,7 @@
 //===- TagReader.cpp - Formats with a tag for each argument ---------------===//
 //
 // A call has a tag with its name, and a tag for each argument. The values are
-// text, whose types are those of the tool's schema.
+// text, with the types of the tool's schema.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,7 +27,7 @@ public:
 
   /// Writes the rules of a sequence that gets a slot. A prefill will run
   /// `tokens`, of which the first `prompt` are the prompt; `ends` are the
-  /// tokens that end the sequence. Errors are those of the device.
+  /// tokens that end the sequence. Returns the device's errors.
   Status write(uint32_t slot, const Request &request,
                std::span<const int32_t> tokens, std::span<const int32_t> ends);
 

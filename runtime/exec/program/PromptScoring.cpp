@@ -11,7 +11,7 @@ static bool isPort(const Port &port, schema::DType dtype,
   return port.dtype == dtype && port.shapeAt(0) == shape;
 }
 
-/// Whether the program has caches in other pages than those of slots.
+/// Whether the program has caches in pages that no slot owns.
 static bool hasFixedPages(const Artifact &artifact, const Program &program) {
   auto isKv = [](const Place &place) {
     return place.space == schema::Space::Kv;

@@ -43,7 +43,7 @@ public:
   /// Returns the largest number of states.
   uint32_t maxStates() const { return limits.states; }
 
-  /// Makes the automaton whose texts are those of `root`.
+  /// Makes the automaton that accepts the texts of `root`.
   ///
   /// Removes edges into states from which no end can be reached. Fails with
   /// ResourceExhausted if the builder is full, and with InvalidArgument if the

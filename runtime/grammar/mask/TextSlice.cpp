@@ -2,7 +2,7 @@
 //
 // Both functions run one automaton of UTF-8, which has a state per rest of a
 // character: the number of trailing bytes, and the range of the next byte. The
-// ranges are those of the Unicode Standard, table 3-7.
+// ranges come from the Unicode Standard, table 3-7.
 //
 //===----------------------------------------------------------------------===//
 

@@ -49,7 +49,7 @@ public:
   }
 
 private:
-  /// Whether all digits so far are equal to those of a bound.
+  /// Whether all digits so far equal the digits of a bound.
   struct Tight {
     bool low, high;
   };

@@ -258,7 +258,7 @@ void Compiler::addArray(const Shape &shape, StateId from, StateId to) {
   if (min == 0)
     builder.addEmpty(first, close);
   text.addGap(last, close);
-  // Items with a place of their own: those of the prefix, and counted ones.
+  // Items with a place of their own: prefix items and counted items.
   uint64_t counted = std::max<uint64_t>(shape.prefix.size(), min);
   if (max != Shape::kUnbounded)
     counted = max;

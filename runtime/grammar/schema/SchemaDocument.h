@@ -13,7 +13,7 @@ namespace mtp::grammar {
 /// A subschema of a document. Equal places have equal ids.
 using NodeId = uint32_t;
 
-/// A schema and those of its subschemas that were asked for.
+/// A schema and the subschemas that were asked for.
 class SchemaDocument {
 public:
   /// Parses a schema in JSON. Fails if it is not JSON or nested deeper than

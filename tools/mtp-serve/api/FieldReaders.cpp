@@ -554,7 +554,7 @@ MaybeError serve::settleScores(const ModelFacts &facts,
                       ", as the artifact cannot score prompts: compile the "
                       "model again, or give another one"));
   }
-  // llama-server's shares are those of the tokens that may be drawn.
+  // llama-server's shares count only tokens that may be drawn.
   if (scores.showsShares)
     scores.mode = LogprobsMode::Processed;
   return std::nullopt;

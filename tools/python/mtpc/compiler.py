@@ -1,6 +1,6 @@
 """From a model's files to an artifact.
 
-mtp-import and mtpc run as programs: those of the wheel, else those in PATH. Models are compiled
+mtp-import and mtpc run as programs: from the wheel, else from PATH. Models are compiled
 into the cache of the command line, `$XDG_CACHE_HOME/mtpc/models`.
 """
 

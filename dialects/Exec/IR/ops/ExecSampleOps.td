@@ -131,7 +131,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     parents. A row at place p has node p - `length` of its slot, and the tokens
     of its ancestors, at most `depth`, count as output before the row. Places
     are positions if they are not given. Without `path` the tokens before a row
-    are those that `counts` has. With `draft` the rows only pick drafts.
+    are the tokens of `counts`. With `draft` the rows only pick drafts.
 
     If a head gave the best of each panel (`best` and `columns`), the first
     panel gets the best of the row, and all other panels -infinity.

@@ -107,7 +107,7 @@ void ScoreWriter::writeChat(const std::vector<TokenScore> &scores) {
 //===----------------------------------------------------------------------===//
 
 /// Writes an object from names to numbers: the likeliest tokens, and the
-/// token's own. Of tokens with one name, the likelier one counts.
+/// token's own. The likelier of tokens with one name counts.
 void ScoreWriter::writeTop(const TokenScore &score) {
   if (!score.isScored)
     return json.null();
