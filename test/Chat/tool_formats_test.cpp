@@ -3,6 +3,7 @@
 #include "runtime/chat/tools/ArgumentValue.h"
 #include "runtime/chat/tools/CallSchema.h"
 #include "runtime/chat/tools/JsonScanner.h"
+#include "runtime/core/StrCat.h"
 #include "test/Chat/ToolTestUtil.h"
 
 using namespace mtp;
@@ -316,6 +317,11 @@ TEST(Others, areRead) {
                  R"([{"name": "calculator", "parameters": )"
                  R"({"expression": "1+1"}}, {"name": "calculator"}])"),
             " | " + sum + " | calculator {}");
+  // A list without a mark is data if its objects have other members.
+  constexpr const char *kOther = R"([{"x": 1, "name": "calculator"}])";
+  EXPECT_EQ(read(ToolFormat::Json, kOther), kOther);
+  EXPECT_EQ(read(ToolFormat::Granite, strCat("<|tool_call|>", kOther)),
+            " | calculator {}");
   EXPECT_EQ(read(ToolFormat::None, "<tool_call>"), "<tool_call>");
 }
 
