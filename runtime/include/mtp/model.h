@@ -200,6 +200,8 @@ public:
   /// Returns whether requests may have LogitRules: the model was imported with
   /// them.
   bool hasLogitRules() const;
+  /// Whether requests may constrain their tokens (Request::constraint).
+  bool masksTokens() const;
 
   /// Whether requests may ask for log-probabilities of their prompts
   /// (LogprobsRequest::prompt): whether the artifact has the function
