@@ -179,7 +179,8 @@ bool Model::hasLogitRules() const {
 }
 
 bool Model::masksTokens() const {
-  return hasLogitRules() && impl->artifact().findState(kLogitMasks).has_value();
+  return impl->device == DeviceKind::Cpu && hasLogitRules() &&
+         impl->artifact().findState(kLogitMasks).has_value();
 }
 
 std::vector<RequestOutputType> Model::requestOutputs() const {
