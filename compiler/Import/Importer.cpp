@@ -166,18 +166,23 @@ void emitLogitRules(ModelContext &context, const ImportOptions &options) {
     return context.fail(invalidArgument("--with-logit-rules: expected "
                                         "--accept=exact, got another rule"));
   mlir::OpBuilder &builder = context.builder;
-  auto declare = [&](llvm::StringRef name, int64_t size) {
-    auto extent = mlir::mtp::ExtentAttr::get(
-        builder.getContext(), mlir::mtp::ExtentUnit::Fixed, size);
+  auto declare = [&](llvm::StringRef name, llvm::ArrayRef<int64_t> sizes) {
+    llvm::SmallVector<mlir::Attribute> extents;
+    for (int64_t size : sizes)
+      extents.push_back(mlir::mtp::ExtentAttr::get(
+          builder.getContext(), mlir::mtp::ExtentUnit::Fixed, size));
     mlir::mtp::StateOp::create(builder, builder.getUnknownLoc(),
                                /*shared=*/false, name,
-                               builder.getArrayAttr({extent}),
+                               builder.getArrayAttr(extents),
                                builder.getI32Type(), mlir::TypedAttr(),
                                mlir::mtp::Rebuild::Rows, /*rebuild_rows=*/1);
   };
   declare(kLogitRules, kRuleWords);
   declare(kTokenCounts, context.config.vocab);
   declare(kLogitBias, context.config.vocab);
+  const DraftPlan &draft = context.draft;
+  declare(kLogitMasks, {draft.maxNodes > 0 ? draft.maxNodes : draft.maxK + 1,
+                        int64_t(maskWords(uint64_t(context.config.vocab)))});
 }
 
 /// Emits each function before its users, so that the module reads from top to

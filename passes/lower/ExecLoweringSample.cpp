@@ -46,12 +46,14 @@ void mlir::mtp::lowerLogitRules(Operation *op, Value logits,
   bool ofWindow = op->hasAttr(kPicksWindowAttr) && context.isDecode();
   Value path = ofWindow ? context.state(states::kLogitPath, loc) : Value();
   Value length = path ? context.state(states::kLength, loc) : Value();
+  bool picksDrafts = op->hasAttr(kPicksDraftsAttr);
+  // The host computes masks when it has seen the drafts.
+  Value masks = picksDrafts ? Value() : context.state(states::kLogitMasks, loc);
   auto process = context.call<exec::ProcessLogitsOp>(
       loc, x.getType(), /*ranked=*/TypeRange(), /*best=*/Value(),
       /*columns=*/Value(), x, rows.slots, rows.positions,
-      path ? rows.places : Value(), path, length, rules, counts, bias,
-      path ? uint64_t(context.envelope.getMaxK()) : 0,
-      op->hasAttr(kPicksDraftsAttr));
+      path ? rows.places : Value(), path, length, rules, counts, bias, masks,
+      path ? uint64_t(context.envelope.getMaxK()) : 0, picksDrafts);
   context.map(logits, process.getY());
 }
 

@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral kDrafterPlaces = "drafter_places";
 inline constexpr llvm::StringLiteral kLogitRules = "logit_rules";
 inline constexpr llvm::StringLiteral kTokenCounts = "token_counts";
 inline constexpr llvm::StringLiteral kLogitBias = "logit_bias";
+/// A bit per token for each node of a slot's window. A module with rules may
+/// declare it.
+inline constexpr llvm::StringLiteral kLogitMasks = "logit_masks";
 /// The tokens of the nodes of a slot's window, then their parents.
 inline constexpr llvm::StringLiteral kLogitPath = "logit_path";
 

@@ -160,6 +160,10 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back({"logit_rules", DType::I32, {s, kRuleWords}, true});
   needs.push_back({"token_counts", DType::I32, {s, e.vocab()}, true});
   needs.push_back({"logit_bias", DType::I32, {s, e.vocab()}, true});
+  needs.push_back({"logit_masks",
+                   DType::I32,
+                   {s, mostNodes(e), maskWords(e.vocab())},
+                   true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)

@@ -81,6 +81,13 @@ Status Admission::prepare(Sequence &sequence) {
   MTP_RETURN_IF_ERROR(state.rules.write(
       residency.slot, sequence.request, sequence.prefillContext(),
       state.results.stopTokensOf(sequence.request)));
+  if (sequence.matcher) {
+    // The matcher may be ahead: after a preemption the last token is picked
+    // again. This mask was made before without an error.
+    MTP_RETURN_IF_ERROR(
+        state.masks.makeFirst(*sequence.request.constraint, output));
+    MTP_RETURN_IF_ERROR(state.masks.store(residency.slot));
+  }
   return writeStops(sequence);
 }
 

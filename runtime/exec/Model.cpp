@@ -178,6 +178,11 @@ bool Model::hasLogitRules() const {
   return impl->artifact().findState(kLogitRules).has_value();
 }
 
+bool Model::masksTokens() const {
+  return impl->device == DeviceKind::Cpu && hasLogitRules() &&
+         impl->artifact().findState(kLogitMasks).has_value();
+}
+
 std::vector<RequestOutputType> Model::requestOutputs() const {
   return mtp::requestOutputs(impl->plan());
 }

@@ -50,12 +50,12 @@ PrefillPass PromptRunner::plan(const PrefillLimits &limits) const {
 
 bool PromptRunner::mixesNext() const {
   const SequenceTable &table = parts.table;
-  auto seesDrafts = [&](SequenceId id) {
+  auto stopsRounds = [&](SequenceId id) {
     const Sequence &sequence = table.at(id);
-    return sequence.isRunning() && sequence.request.seesDrafts;
+    return sequence.isRunning() && sequence.stopsRounds();
   };
   if (!canMix() || !table.isAnyRunning() || table.prefilling().empty() ||
-      std::ranges::any_of(table.admitted(), seesDrafts))
+      std::ranges::any_of(table.admitted(), stopsRounds))
     return false;
   std::vector<PendingPrompt> pending = prompts();
   return !pending.empty() &&

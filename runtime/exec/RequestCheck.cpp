@@ -110,6 +110,27 @@ static bool areUsed(const LogitRules &rules) {
          !rules.allowedTokens.empty();
 }
 
+/// Checks that the model can mask the tokens of a constrained request.
+static Status checkConstraint(const Model::Impl &model,
+                              const Request &request) {
+  if (!request.constraint)
+    return okStatus();
+  if (!model.artifact().findState(kLogitRules) ||
+      !model.artifact().findState(kLogitMasks))
+    return invalidArgument("expected no grammar, as the model was imported "
+                           "without masks of tokens; import it again with "
+                           "--with-logit-rules");
+  if (model.device != DeviceKind::Cpu)
+    return unimplemented("expected no grammar on a GPU: masks of tokens are "
+                         "tested on the CPU alone");
+  uint32_t vocab = model.envelope->vocab;
+  if (request.constraint->vocab() != vocab)
+    return invalidArgument(strCat("expected a constraint over ", vocab,
+                                  " tokens, got ",
+                                  request.constraint->vocab()));
+  return okStatus();
+}
+
 /// Fails with InvalidArgument if a request asks for more drafts than the
 /// session has.
 static Status checkK(const SessionOptions &options, const Request &request) {
@@ -167,6 +188,7 @@ Status mtp::checkRequest(const Model::Impl &model,
     return invalidArgument("expected no penalties, bias or allowed tokens, as "
                            "the model was imported without them; import it "
                            "again with --with-logit-rules");
+  MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
   if (request.seesDrafts && !model.programs.canStop())

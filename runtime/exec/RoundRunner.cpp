@@ -85,7 +85,7 @@ uint32_t RoundRunner::roundsFor(std::span<const Member> members,
     const Sequence &sequence = *member.sequence;
     return !sequence.residency->endsOnDevice ||
            !sequence.output.types().empty() || sequence.readsLogits() ||
-           sequence.request.seesDrafts;
+           sequence.request.seesDrafts || sequence.matcher;
   };
   if (!parts.host.hasRing() || parts.options.logits != LogitsMode::None ||
       !parts.table.prefilling().empty() ||
@@ -134,6 +134,7 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
                         uint32_t(sequence->output.tokens().size());
     row.limits.positions = parts.memory->pages().capacity(residency.slot);
     row.seesDrafts = sequence->request.seesDrafts;
+    row.isMasked = sequence->matcher != nullptr;
     row.isAsked = !sequence->output.types().empty();
     row.hasRules = parts.hasRules(sequence->request);
     work.rows.push_back(row);
@@ -179,6 +180,7 @@ Status RoundRunner::run() {
 }
 
 Status RoundRunner::start() {
+  MTP_RETURN_IF_ERROR(maskAnchors());
   std::vector<Member> members;
   RoundPlan next = plan(members);
   std::vector<Sequence *> round;
@@ -200,7 +202,49 @@ Status RoundRunner::start() {
   }
   MTP_ASSIGN_OR_RETURN(RoundWork work, makeWork(members, next));
   MTP_RETURN_IF_ERROR(parts.launch.start(std::move(work)));
-  return parts.launch.isStopped() ? noteSeenDrafts() : okStatus();
+  return parts.launch.isStopped() ? answerStop() : okStatus();
+}
+
+/// Writes the masks of the next tokens of constrained sequences. A sequence
+/// whose constraint cannot give a mask fails.
+Status RoundRunner::maskAnchors() {
+  for (Sequence *sequence : parts.table.running()) {
+    if (!sequence->matcher)
+      continue;
+    if (Status made = parts.masks.makeNext(*sequence->matcher); !made.isOk())
+      parts.ends.fail(*sequence, std::move(made));
+    else
+      MTP_RETURN_IF_ERROR(parts.masks.store(sequence->residency->slot));
+  }
+  return okStatus();
+}
+
+/// Writes the masks of the rows that verify the drafts of constrained
+/// sequences.
+Status RoundRunner::maskDrafts() {
+  const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    Sequence *sequence = parts.table.findRunning(rows[row].sequence);
+    if (!sequence || !rows[row].isMasked)
+      continue;
+    MTP_ASSIGN_OR_RETURN(SeenDrafts seen, parts.launch.seenDrafts(row));
+    if (Status made = parts.masks.makePaths(*sequence->matcher, seen);
+        !made.isOk())
+      parts.ends.fail(*sequence, std::move(made));
+    else
+      MTP_RETURN_IF_ERROR(parts.masks.store(rows[row].slot));
+  }
+  return okStatus();
+}
+
+/// Masks the drafts of the stopped round. Runs its second half unless the
+/// caller sees drafts.
+Status RoundRunner::answerStop() {
+  MTP_RETURN_IF_ERROR(maskDrafts());
+  const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
+  return std::ranges::any_of(rows, &RoundWork::Row::seesDrafts)
+             ? noteSeenDrafts()
+             : parts.launch.finishStopped();
 }
 
 /// Gives the drafts of the stopped round to the sequences that see drafts.

@@ -39,6 +39,9 @@ private:
   // Run.
   Status start();
   Status noteSeenDrafts();
+  Status maskAnchors();
+  Status maskDrafts();
+  Status answerStop();
   Status finishStopped();
 
   // Apply.

@@ -46,7 +46,8 @@ SessionState::SessionState(const Model::Impl &inner,
                             options.deterministic)),
       reuse(prefixReusePolicy(inner.artifact(), inner.programs, options.k)),
       host(inner.artifact(), executable), rules(inner.artifact(), executable),
-      table(options.maxSlots), results(inner, executable, options),
+      masks(inner.artifact(), executable), table(options.maxSlots),
+      results(inner, executable, options),
       launch(inner.programs, host, executable, inner.envelope->vocab) {}
 
 SessionParts::SessionParts(const Model::Impl &inner,
@@ -164,6 +165,9 @@ void Session::Impl::setDrafts(Sequence &sequence) const {
                      (k == Request::kSessions && options.automaticK);
   sequence.drafts.k = k <= options.k ? k : options.k;
   sequence.drafts.choosesK = isAutomatic && parts->host.hasDraftLimit();
+  // Masks follow the paths of drafts, which the host must see.
+  if (sequence.matcher && !showsPaths(inner.plan(), inner.programs, options.k))
+    sequence.drafts = {};
 }
 
 Result<SequenceId> Session::Impl::add(Request request) {
@@ -185,9 +189,16 @@ Result<SequenceId> Session::Impl::add(Request request) {
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
   kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
+  std::unique_ptr<ConstraintMatcher> matcher;
+  if (request.constraint) {
+    matcher = request.constraint->begin();
+    // Admission makes this mask again, and cannot fail then.
+    MTP_RETURN_IF_ERROR(parts->masks.makeNext(*matcher));
+  }
   Sequence &sequence = parts->table.add();
   sequence.request = std::move(request);
   sequence.kept = std::move(kept);
+  sequence.matcher = std::move(matcher);
   sequence.arrival = statistics().prefillTokens;
   setDrafts(sequence);
   if (parts->recorder)

@@ -13,6 +13,7 @@
 #include "runtime/exec/StepResults.h"
 #include "runtime/exec/launch/RoundLaunch.h"
 #include "runtime/exec/launch/RuleStates.h"
+#include "runtime/exec/launch/TokenMasks.h"
 #include "runtime/exec/memory/SequenceMemory.h"
 #include "runtime/exec/program/LibraryChoice.h"
 #include "runtime/exec/schedule/SequenceTable.h"
@@ -40,6 +41,7 @@ struct SessionState {
   PrefixReusePolicy reuse;
   HostState host;
   RuleStates rules;
+  TokenMasks masks;
   std::unique_ptr<SequenceMemory> memory;
   SequenceTable table;
   StepResults results;

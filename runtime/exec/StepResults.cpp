@@ -69,6 +69,13 @@ Result<StepResults::Emitted> StepResults::emit(Sequence &sequence,
       update(sequence.id).stopToken = token;
       break;
     }
+    if (sequence.matcher) {
+      emitted.error = sequence.matcher->accept(token);
+      if (!emitted.error.isOk()) {
+        emitted.end = FinishReason::Failed;
+        break;
+      }
+    }
     uint64_t row = rowOf(results.logitsRows, emitted.tokens++);
     Binding source = rowsOf(results.logits, row * bytes, bytes);
     MTP_RETURN_IF_ERROR(keepLogits(sequence, source));

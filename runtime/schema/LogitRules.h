@@ -18,6 +18,8 @@ inline constexpr std::string_view kLogitRules = "logit_rules";
 inline constexpr std::string_view kTokenCounts = "token_counts";
 inline constexpr std::string_view kLogitBias = "logit_bias";
 inline constexpr std::string_view kLogitPath = "logit_path";
+/// A bit per token for each node of a slot's window. Optional.
+inline constexpr std::string_view kLogitMasks = "logit_masks";
 
 /// Words of a slot in the state "logit_rules".
 enum RuleWord : int64_t {
@@ -46,7 +48,14 @@ enum RuleFlag : int32_t {
   kRuleBias = 2,
   /// End tokens are masked below kRuleEndsFrom.
   kRuleMasksEnds = 4,
+  /// The slot's rows of "logit_masks" are valid.
+  kRuleTokenMasks = 8,
 };
+
+/// Returns the number of i32 words that have a bit for each token.
+inline constexpr uint64_t maskWords(uint64_t vocab) {
+  return (vocab + 31) / 32;
+}
 
 /// Bits of a word of "token_counts": whether the token is in the prompt. The
 /// number of its occurrences in the output is counted from the next bit on.

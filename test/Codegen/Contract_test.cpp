@@ -224,8 +224,10 @@ const Case cases[] = {
      {3}},
     {"mask_columns", "width = 21, slots = 2", {3}},
     {"process_logits", "width = 37, slots = 2", {3}},
+    {"process_logits", "width = 37, masks = 3, slots = 2", {3}},
     {"process_logits",
-     "width = 37, parts = 2, nodes = 4, depth = 3, placed = true, slots = 2",
+     "width = 37, parts = 2, nodes = 4, depth = 3, placed = true, masks = 5, "
+     "slots = 2",
      {3}},
     {"probabilities", "width = 37, slots = 2", {6, 3}},
     {"probabilities", "width = 300, slots = 2", {1, 3}},

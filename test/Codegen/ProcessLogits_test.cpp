@@ -20,20 +20,25 @@ using Ints = std::vector<int32_t>;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr int kSlots = 3, kNodes = 6, kRows = 7, kParts = 3;
+/// Rows of masks of a slot; a window has fewer nodes.
+constexpr int kMasks = 8;
 
 /// The rules of all slots, and a window with a tree in each.
 struct Rules {
   explicit Rules(int width)
       : words(kSlots * kRuleWords), counts(size_t(kSlots) * width),
         bias(size_t(kSlots) * width), path(kSlots * 2 * kNodes),
-        length{10, 20, 30} {
+        length{10, 20, 30}, masks(kSlots * kMasks * maskWords(width)) {
+    for (size_t i = 0; i < masks.size(); ++i)
+      masks[i] = int32_t(0x9e3779b9u * uint32_t(i + 1));
     auto bits = [](float value) { return std::bit_cast<int32_t>(value); };
     for (int slot = 0; slot < kSlots; ++slot) {
       int32_t *own = &words[slot * kRuleWords];
       // Slot 2 has no rules, and memory that must not be read.
-      own[kRuleFlags] = slot == 0   ? kRulePenalties | kRuleMasksEnds
-                        : slot == 1 ? kRulePenalties | kRuleBias
-                                    : 0;
+      own[kRuleFlags] = slot == 0 ? kRulePenalties | kRuleMasksEnds
+                        : slot == 1
+                            ? kRulePenalties | kRuleBias | kRuleTokenMasks
+                            : 0;
       own[kRuleRepetition] = bits(slot == 0 ? 1.25f : 0.75f);
       own[kRulePresence] = bits(slot == 0 ? 0.5f : -0.25f);
       own[kRuleFrequency] = bits(slot == 0 ? -0.125f : 0.375f);
@@ -67,6 +72,9 @@ struct Rules {
       for (int i = 0; i < own[kRuleEndCount]; ++i)
         if (own[kRuleEnds + i] == token)
           logit = -kInf;
+    if (own[kRuleFlags] & kRuleTokenMasks &&
+        !isAllowed(width, slot, node, token))
+      logit = -kInf;
     if (own[kRuleFlags] & kRuleBias)
       logit += std::bit_cast<float>(bias[slot * width + token]);
     int32_t word = counts[slot * width + token];
@@ -80,7 +88,13 @@ struct Rules {
     return output > 0 ? logit - number(kRulePresence) : logit;
   }
 
-  Ints words, counts, bias, path, length;
+  bool isAllowed(int width, int slot, int node, int token) const {
+    size_t row = slot * kMasks + node;
+    int32_t word = masks[row * maskWords(width) + token / 32];
+    return uint32_t(word) >> (token % 32) & 1;
+  }
+
+  Ints words, counts, bias, path, length, masks;
 };
 
 /// Rows of all slots, a padding row among them.
@@ -96,18 +110,20 @@ struct Rows {
   void run(const TestTarget &target, const Rules &rules) {
     Kernel kernel(target, "process_logits",
                   "width = " + std::to_string(width) +
-                      ", parts = 3, nodes = 6, depth = 3, slots = 3" +
-                      (isPlaced ? ", placed = true" : ""));
+                      ", parts = 3, nodes = 6, depth = 3" +
+                      (isPlaced ? ", placed = true" : "") +
+                      ", masks = 8, slots = 3");
     Guarded<float> best(Floats(kRows * kParts, 100.0f)), logits(x);
     Guarded<int32_t> columns(Ints(kRows * kParts, 1)), slots(slot),
         positions(position), places(place), path(rules.path),
         length(rules.length), words(rules.words), counts(rules.counts),
-        bias(rules.bias);
+        bias(rules.bias), masks(rules.masks);
     std::vector<void *> buffers{best.data(), columns.data(), logits.data(),
                                 slots.data(), positions.data()};
     if (isPlaced)
       buffers.push_back(places.data());
-    for (Guarded<int32_t> *each : {&path, &length, &words, &counts, &bias})
+    for (Guarded<int32_t> *each :
+         {&path, &length, &words, &counts, &bias, &masks})
       buffers.push_back(each->data());
     kernel.run(buffers, {kRows}, Split::Random);
     y = logits.values();

@@ -85,6 +85,7 @@ TEST(LogitRules, NoKernelRunsForThemUnlessARequestHasRules) {
 
 // The programs with rules have the commands of those without, and one for each
 // pick.
+// A mask has a bit for each token and node.
 TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
   std::shared_ptr<const Model> model = loadArtifact("mimo-mtp1.rules");
   ASSERT_TRUE(model && model->hasLogitRules());
@@ -95,6 +96,11 @@ TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
     if (state.name == kTokenCounts || state.name == kLogitBias)
       bytes += state.bytes;
   EXPECT_EQ(bytes, uint64_t(envelope.maxBatch) * envelope.vocab * 8);
+  std::optional<uint32_t> masks = artifact.findState(kLogitMasks);
+  ASSERT_TRUE(masks);
+  EXPECT_EQ(artifact.states[*masks].bytes, uint64_t(envelope.maxBatch) *
+                                               envelope.maxNodes *
+                                               maskWords(envelope.vocab) * 4);
 }
 
 TEST(LogitRules, AreRefusedByAModelWithoutThem) {

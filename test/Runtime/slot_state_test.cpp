@@ -307,6 +307,11 @@ TEST(SlotState, TheStatesOfRulesAreChecked) {
   EXPECT_NE(message("logit_rules", {slots, kRuleWords - 1})
                 .find("'logit_rules': expected "),
             std::string::npos);
+  uint64_t nodes = makeFakeModel(rows()).envelope.maxK + 1;
+  EXPECT_EQ(message("logit_masks", {slots, nodes, maskWords(vocab)}), "");
+  EXPECT_NE(message("logit_masks", {slots, nodes - 1, maskWords(vocab)})
+                .find("'logit_masks': expected "),
+            std::string::npos);
   for (const char *name : {"token_counts", "logit_bias"}) {
     EXPECT_EQ(message(name, {slots, vocab}), "");
     EXPECT_NE(message(name, {slots, vocab + 1})

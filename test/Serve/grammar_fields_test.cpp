@@ -1,12 +1,16 @@
 //===- grammar_fields_test.cpp - Fields of structured output --------------===//
 
-#include "tools/mtp-serve/api/grammar/GrammarFields.h"
+#include "test/Runtime/support/ByteTokenizer.h"
+#include "tools/mtp-serve/api/FieldReaders.h"
+#include "tools/mtp-serve/api/RequestParser.h"
+#include "tools/mtp-serve/engine/GrammarCompiler.h"
 
 #include <gtest/gtest.h>
 
 using namespace mtp;
 using namespace mtp::serve;
 using grammar::Source;
+using mtp::test::byteTokenizer;
 
 namespace {
 
@@ -102,6 +106,60 @@ TEST(GrammarFields, NeutralValuesSetNothing) {
     EXPECT_FALSE(read(body, request)) << body;
     EXPECT_FALSE(request) << body;
   }
+}
+
+TEST(GrammarFields, AreRefusedByAModelWithoutMasks) {
+  constexpr std::string_view body =
+      R"({"prompt": [1], "guided_choice": ["a", "b"]})";
+  ModelFacts facts;
+  facts.names = {"tiny"};
+  facts.vocab = 64;
+  facts.maxContext = 96;
+  GenerationRequest request;
+  MaybeError error = parseCompletion(body, facts, request);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->param, "guided_choice");
+  EXPECT_NE(error->message.find("--with-logit-rules"), std::string::npos);
+  facts.hasGrammars = true;
+  request = {};
+  EXPECT_FALSE(parseCompletion(body, facts, request));
+  ASSERT_TRUE(request.grammar);
+  EXPECT_EQ(request.grammar->source.choices.size(), 2u);
+}
+
+TEST(GrammarCompiler, SharesEqualGrammarsAndNamesTheField) {
+  std::vector<uint8_t> tables = byteTokenizer();
+  std::unique_ptr<Tokenizer> tokenizer = *Tokenizer::load(tables);
+  ModelFacts facts;
+  facts.vocab = tokenizer->vocabSize();
+  facts.tokenizer = tokenizer.get();
+  facts.generation.eos = {256};
+  GrammarCompiler compiler(facts);
+  GrammarRequest asked{{Source::Kind::Regex, "ab+", {}}, "guided_regex", false};
+  std::shared_ptr<const TokenConstraint> first, second;
+  ASSERT_FALSE(compiler.compile(asked, first));
+  ASSERT_FALSE(compiler.compile(asked, second));
+  EXPECT_EQ(first, second);
+  asked.source.text = "ab";
+  ASSERT_FALSE(compiler.compile(asked, second));
+  EXPECT_NE(first, second);
+
+  std::vector<uint32_t> words((facts.vocab + 31) / 32);
+  ASSERT_TRUE(first->begin()->maskPath({}, words).isOk());
+  std::vector<int32_t> a = *tokenizer->encode("a");
+  EXPECT_TRUE(words[size_t(a[0]) / 32] >> a[0] % 32 & 1);
+  EXPECT_TRUE(
+      continueConstraint(first, a)->begin()->maskPath({}, words).isOk());
+  EXPECT_FALSE(
+      continueConstraint(first, {2})->begin()->maskPath({}, words).isOk());
+
+  asked = {
+      {Source::Kind::JsonSchema, R"({"not": {}})", {}}, "json_schema", false};
+  MaybeError error = compiler.compile(asked, first);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->param, "json_schema");
+  EXPECT_EQ(error->status, 400u);
+  EXPECT_NE(error->message.find("not"), std::string::npos);
 }
 
 TEST(GrammarFields, ErrorsNameTheField) {

@@ -91,6 +91,8 @@ MAY_INCLUDE = {
     "runtime/jinja/run": JINJA["run"] + ["mtp/render_options.h"],
     "runtime/grammar": ["runtime/grammar", "runtime/core", "runtime/utf8"],
     **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
+    "runtime/constraint": ["runtime/constraint", "runtime/grammar",
+                           "runtime/core", "mtp"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",

@@ -108,8 +108,8 @@ static cl::opt<bool>
 static cl::opt<bool> logitRules(
     "with-logit-rules",
     cl::desc("let requests have penalties, a bias of tokens, allowed tokens, "
-             "and end tokens that are masked at first; takes 8 bytes for each "
-             "slot and token"),
+             "end tokens that are masked at first, and grammars; takes 8 bytes "
+             "for each slot and token, and a bit for each draft"),
     cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",

@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/tokenizer/StreamDecoder.h"
+#include "tools/mtp-run/Constraint.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
 #include "tools/mtp-run/Report.h"
@@ -176,7 +177,9 @@ Result<LogitRules> mtp::rulesOf(const RunOptions &options) {
 
 static Result<std::vector<SequenceReport>>
 addAll(Session &session, const RunOptions &options,
-       const SamplingParams &sampling, std::vector<Prompt> prompts) {
+       const SamplingParams &sampling,
+       std::shared_ptr<const TokenConstraint> constraint,
+       std::vector<Prompt> prompts) {
   std::vector<SequenceReport> reports;
   for (Prompt &prompt : prompts) {
     SequenceReport report;
@@ -193,6 +196,7 @@ addAll(Session &session, const RunOptions &options,
     request.ignoreEos = options.ignoreEos;
     request.minTokens = options.minTokens;
     MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
+    request.constraint = constraint;
     MTP_ASSIGN_OR_RETURN(
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));
@@ -304,15 +308,17 @@ Status mtp::generate(Session &session, const RunOptions &options) {
                        loadTokenizer(model));
   MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                        readPrompts(options, model, tokenizer.get()));
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const TokenConstraint> constraint,
+                       readConstraint(options, model, tokenizer.get()));
   RunReport report;
   report.model = nameOf(model, options.artifact);
   report.sampling = settleSampling(options.sampling, model.generation());
   report.samplingIsModels = options.sampling.isModels();
   report.hasRounds = options.draftRounds;
   report.logprobs = options.logprobs;
-  MTP_ASSIGN_OR_RETURN(
-      report.sequences,
-      addAll(session, options, report.sampling, std::move(prompts)));
+  MTP_ASSIGN_OR_RETURN(report.sequences,
+                       addAll(session, options, report.sampling,
+                              std::move(constraint), std::move(prompts)));
   Printer printer(options, tokenizer.get());
   printer.begin(report.sequences);
   MTP_RETURN_IF_ERROR(runAll(session, printer, report.sequences));

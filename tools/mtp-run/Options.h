@@ -52,6 +52,8 @@ struct RunOptions {
   std::vector<std::string> biases;
   std::vector<uint32_t> allowedTokens;
   std::vector<uint32_t> stopTokens;
+  /// A file with a GBNF grammar, or with a JSON Schema; empty: none.
+  std::string grammar, jsonSchema;
   bool ignoreEos = false;
   uint32_t minTokens = 0;
   /// "[PROMPT:]NAME=TENSOR": inputs of requests.

@@ -113,6 +113,12 @@ static void addRuleFlags(CLI::App &app, RunOptions &o) {
   addNumbers(app, "--allowed-id", o.allowedTokens,
              "Token id that may be picked (default: all)")
       ->group(kGeneration);
+  addText(app, "--grammar", o.grammar, "FILE",
+          "File with a grammar of the text, in llama.cpp's GBNF")
+      ->group(kGeneration);
+  addText(app, "--json-schema", o.jsonSchema, "FILE",
+          "File with a JSON Schema of the text")
+      ->group(kGeneration);
   addNumber(app, "--min-tokens", o.minTokens,
             "Tokens before which nothing ends the text (default: 0)")
       ->group(kGeneration);
@@ -349,6 +355,8 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
                            "or --function");
   if (o.draftRounds && !o.json)
     return invalidArgument("expected --json with --draft-rounds");
+  if (!o.grammar.empty() && !o.jsonSchema.empty())
+    return invalidArgument("expected --grammar or --json-schema, got both");
   MTP_RETURN_IF_ERROR(checkLogprobs(o.logprobs));
   return checkMaxTokens(o);
 }

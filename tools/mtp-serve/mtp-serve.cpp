@@ -227,7 +227,9 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   facts.maxContext = model.envelope()->maxContext;
   facts.maxK = session.options().k;
   facts.slots = session.options().maxSlots;
-  facts.hasLogitRules = session.model()->hasLogitRules();
+  facts.hasLogitRules = model.hasLogitRules();
+  facts.hasGrammars =
+      model.masksTokens() && tokenizer && !model.generation().eos.empty();
   facts.generation = model.generation();
   facts.tokenizer = tokenizer;
   facts.chat = chat;

@@ -1,14 +1,16 @@
 //===- ProcessLogits.cpp - The rules of a slot's logits -------------------===//
 //
-// A row in order: end tokens become -infinity, then the bias is added, then the
-// repetition, frequency and presence penalties apply. vLLM has this order and
-// these formulas. Every column depends on its own logit only, so a row has the
-// same bits in any batch.
+// A row in order: end tokens, and tokens without a bit in the row's mask,
+// become -infinity. Then the bias is added, and the repetition, frequency and
+// presence penalties apply. vLLM has this order and these formulas. Every
+// column depends on its own logit only, so a row has the same bits in any
+// batch.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Rows/Argmax.h"
+#include "compiler/Codegen/Rows/MaskedColumns.h"
 #include "runtime/schema/LogitRules.h"
 #include <limits>
 
@@ -43,13 +45,15 @@ private:
                               kb.constant(kb.i32Type(), 0)));
   }
   void maskEnds();
+  void maskTokens();
+  Value node();
   Values tokensOfPath();
   Value ruled(Value value, Value columns, Value counts, Value bias);
   void replaceBest(Best best);
 
   /// The row's part of each buffer, or the part of its slot.
   struct Parts {
-    Value best, columns, x, path, rules, counts, bias;
+    Value best, columns, x, path, rules, counts, bias, masks;
   };
 
   KernelBuilder &kb;
@@ -87,6 +91,9 @@ RuledRow::RuledRow(KernelBuilder &kb, exec::ProcessLogitsKernelAttr kernel,
   at.rules = rowOf(slot, ::mtp::kRuleWords);
   at.counts = rowOf(slot, width);
   at.bias = rowOf(slot, width);
+  if (kernel.getMasks() > 0)
+    at.masks = rowOf(slot, kernel.getMasks() *
+                               int64_t(::mtp::maskWords(uint64_t(width))));
   flags = word(::mtp::kRuleFlags);
 }
 
@@ -112,13 +119,34 @@ void RuledRow::maskEnds() {
   });
 }
 
+/// Returns the row's node in its window.
+Value RuledRow::node() {
+  return at.path ? kb.clampIndex(kb.sub(place, length), kernel.getNodes())
+                 : kb.integer(0);
+}
+
+/// Masks the tokens without a bit in the mask of the row's node.
+void RuledRow::maskTokens() {
+  if (!at.masks)
+    return;
+  Value hasMask =
+      kb.cmp(Cmp::NE, kb.bitAnd(flags, kb.integer(::mtp::kRuleTokenMasks)), 0);
+  kb.ifThen(hasMask, [&] {
+    int64_t width = kernel.getWidth();
+    Value words =
+        kb.at(at.masks, node(), int64_t(::mtp::maskWords(uint64_t(width))) * 4);
+    emitMaskedColumns(kb, words, at.x, at.x, width);
+    kb.sync();
+  });
+}
+
 /// Returns the drafts that lead to the row, as lanes of i32; -1 for none.
 Values RuledRow::tokensOfPath() {
   Values tokens;
   if (!at.path)
     return tokens;
   int64_t nodes = kernel.getNodes();
-  Value node = kb.clampIndex(kb.sub(place, length), nodes);
+  Value node = this->node();
   for (int64_t depth = 0; depth < kernel.getDepth(); ++depth) {
     Value isDraft = kb.cmp(Cmp::GT, node, 0);
     Value token = kb.loadI32(at.path, node);
@@ -167,6 +195,7 @@ void RuledRow::replaceBest(Best found) {
 
 void RuledRow::process() {
   maskEnds();
+  maskTokens();
   repetition = kb.splat(number(::mtp::kRuleRepetition));
   presence = kb.splat(number(::mtp::kRulePresence));
   frequency = kb.splat(number(::mtp::kRuleFrequency));
@@ -194,7 +223,7 @@ void RuledRow::process() {
 }
 
 /// Emits process_logits. Buffers: [values, columns], logits, slots, positions,
-/// [places], [path, length], rules, counts, bias. Params: M.
+/// [places], [path, length], rules, counts, bias, [masks]. Params: M.
 static void emitProcessLogits(KernelBuilder &kb,
                               exec::ProcessLogitsKernelAttr kernel) {
   kb.forTasks([&](Value index) {

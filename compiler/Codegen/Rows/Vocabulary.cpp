@@ -3,6 +3,7 @@
 
 #include "compiler/Codegen/KernelCatalogue.h"
 #include "compiler/Codegen/Rows/Argmax.h"
+#include "compiler/Codegen/Rows/MaskedColumns.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
 #include "compiler/Codegen/Rows/RowSums.h"
 #include <limits>
@@ -119,12 +120,20 @@ static void maskWord(KernelBuilder &kb, Value words, Value index, Value x,
   });
 }
 
+void mtp::codegen::emitMaskedColumns(KernelBuilder &kb, Value words, Value x,
+                                     Value y, int64_t width) {
+  int64_t full = width / 32;
+  kb.forItems(full, [&](Value word) { maskWord(kb, words, word, x, y, 32); });
+  if (width % 32)
+    maskWord(kb, words, kb.integer(full), x, y, width % 32);
+}
+
 /// Emits mask_columns. Buffers: x, slots, [at], state, y. Params: M.
 static void emitMaskColumns(KernelBuilder &kb,
                             exec::MaskColumnsKernelAttr kernel) {
   int64_t width = kernel.getWidth(), rows = kernel.getRows();
   int64_t stride = strideOr(kernel.getXStride(), width);
-  int64_t full = width / 32, bytes = (width + 31) / 32 * 4;
+  int64_t bytes = (width + 31) / 32 * 4;
   int64_t state = kernel.getChosen() ? 3 : 2;
   kb.forTasks([&](Value row) {
     Value slot =
@@ -135,9 +144,7 @@ static void emitMaskColumns(KernelBuilder &kb,
                     bytes);
     Value x = kb.at(kb.buffer(0), row, stride * 4);
     Value y = kb.at(kb.buffer(state + 1), row, width * 4);
-    kb.forItems(full, [&](Value word) { maskWord(kb, words, word, x, y, 32); });
-    if (width % 32)
-      maskWord(kb, words, kb.integer(full), x, y, width % 32);
+    emitMaskedColumns(kb, words, x, y, width);
   });
 }
 

@@ -240,6 +240,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.tree = options.tree;
   plan.confidence = options.confidence;
   plan.showsDrafts = options.showsDrafts;
+  plan.masksDrafts = options.hasLogitRules;
   MTP_ASSIGN_OR_RETURN(plan.maxK, folder   ? planFolderDrafts(*folder, options)
                                   : isTree ? planModuleTree(config, options)
                                            : planDepth(config, options));

@@ -26,6 +26,8 @@ struct DraftPlan {
   std::optional<double> confidence;
   /// True if rounds may stop after drafting for a host that sees the drafts.
   bool showsDrafts = false;
+  /// True if rounds that draft may stop for a host that masks tokens.
+  bool masksDrafts = false;
   int64_t maxContext = 0;
 };
 

@@ -22,9 +22,11 @@ void emitBeginning(ModelContext &context) {
     emitNumbers(context, numbers);
 }
 
-/// Lets a round stop for a host that wants to see the drafts.
+/// Lets a round stop for a host that wants to see the drafts, or that computes
+/// the tokens that may follow them.
 void emitStop(ModelContext &context, const Drafts &drafted) {
-  if (!context.draft.showsDrafts)
+  bool masks = context.draft.masksDrafts && drafted.drafts;
+  if (!context.draft.showsDrafts && !masks)
     return;
   if (!drafted.drafts)
     return context.fail(invalidArgument(

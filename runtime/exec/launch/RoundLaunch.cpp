@@ -30,6 +30,14 @@ Status RoundLaunch::runOnRequestOf(const RoundWork &work) {
                       isAsked);
 }
 
+/// Returns whether the round stops for the host.
+bool RoundLaunch::stopsFor(const RoundWork &work) const {
+  bool hasDrafts = programs.program(work.program).cut != 0;
+  return std::ranges::any_of(work.rows, [&](const RoundWork::Row &row) {
+    return row.seesDrafts || (row.isMasked && row.drafts > 0 && hasDrafts);
+  });
+}
+
 Status RoundLaunch::start(RoundWork work) {
   uint32_t program = work.program, batch = work.batch();
   MTP_RETURN_IF_ERROR(writeRows(work));
@@ -40,7 +48,7 @@ Status RoundLaunch::start(RoundWork work) {
       std::ranges::any_of(work.mixed, &RoundWork::MixedPrompt::hasRules));
   if (work.rounds > 1) {
     MTP_RETURN_IF_ERROR(executable.startRounds(program, batch));
-  } else if (std::ranges::any_of(work.rows, &RoundWork::Row::seesDrafts)) {
+  } else if (stopsFor(work)) {
     // A round that may not stop, which has no drafts, has no first half.
     if (programs.program(program).cut != 0)
       MTP_RETURN_IF_ERROR(executable.runPart(program, batch, Part::FirstHalf));

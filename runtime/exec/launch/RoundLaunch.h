@@ -29,6 +29,8 @@ struct RoundWork {
     LoopLimits limits;
     /// Whether the host sees the drafts before they are verified.
     bool seesDrafts = false;
+    /// Whether the host masks the tokens of the sequence's rows.
+    bool isMasked = false;
     /// Whether the sequence's request asks for outputs.
     bool isAsked = false;
     /// Whether the sequence's request has rules for logits.
@@ -77,8 +79,8 @@ public:
   const RoundWork &work() const { return launch->work; }
 
   /// Starts rounds. A single round has ended when this returns, unless a
-  /// sequence sees drafts: then it has stopped after its first half. Page
-  /// tables are on the device.
+  /// sequence sees drafts, or has drafts and masks: then the round has stopped
+  /// after its first half. Page tables are on the device.
   Status start(RoundWork work);
   /// Returns the drafts of a row of a round that has stopped; none in a round
   /// without drafts.
@@ -143,6 +145,7 @@ private:
   };
   Status writeRows(const RoundWork &work);
   Status runOnRequestOf(const RoundWork &work);
+  bool stopsFor(const RoundWork &work) const;
   Result<std::vector<int32_t>> readSlot(Binding all, uint32_t row);
 
   const ProgramTable &programs;

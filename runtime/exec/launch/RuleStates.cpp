@@ -20,7 +20,7 @@ static bool hasBias(const LogitRules &rules) {
 
 bool mtp::hasRules(const Request &request) {
   return hasPenalties(request.rules) || hasBias(request.rules) ||
-         request.minTokens > 0;
+         request.minTokens > 0 || request.constraint;
 }
 
 RuleStates::RuleStates(const Artifact &artifact, Executable &executable)
@@ -51,7 +51,8 @@ static std::vector<int32_t> headOf(const Request &request,
   std::vector<int32_t> words(kRuleWords, 0);
   words[kRuleFlags] = (hasPenalties(rules) ? kRulePenalties : 0) |
                       (hasBias(rules) ? kRuleBias : 0) |
-                      (request.minTokens > 0 ? kRuleMasksEnds : 0);
+                      (request.minTokens > 0 ? kRuleMasksEnds : 0) |
+                      (request.constraint ? kRuleTokenMasks : 0);
   words[kRuleRepetition] = bits(rules.repetitionPenalty);
   words[kRulePresence] = bits(rules.presencePenalty);
   words[kRuleFrequency] = bits(rules.frequencyPenalty);

@@ -55,6 +55,10 @@ public:
   bool hasSlot() const { return residency.has_value(); }
   /// Whether the host reads rows of logits for the request.
   bool readsLogits() const { return request.logprobs.output.has_value(); }
+  /// Whether rounds stop for the host after the sequence's drafts.
+  bool stopsRounds() const {
+    return request.seesDrafts || (matcher && drafts.k > 0);
+  }
   /// Whether end and stop tokens end the sequence already.
   bool mayStop() const { return output.tokens().size() >= request.minTokens; }
   /// Returns the tokens that a prefill of the sequence computes.
@@ -78,6 +82,8 @@ public:
   std::optional<Residency> residency;
   SequenceDrafts drafts;
   SequenceOutput output;
+  /// The place of the output in the request's constraint; null without one.
+  std::unique_ptr<ConstraintMatcher> matcher;
   Statistics statistics;
   /// Prompt tokens that the session had computed when the sequence came: its
   /// age, by which it gets its turn among shorter prompts.

@@ -200,6 +200,9 @@ public:
   /// Returns whether requests may have LogitRules: the model was imported with
   /// them.
   bool hasLogitRules() const;
+  /// Whether requests may constrain their tokens (Request::constraint). Not on
+  /// a GPU.
+  bool masksTokens() const;
 
   /// Whether requests may ask for log-probabilities of their prompts
   /// (LogprobsRequest::prompt): whether the artifact has the function

@@ -20,6 +20,7 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 #define MTP_RUNTIME_INCLUDE_MTP_SESSION_H
 
+#include "mtp/constraint.h"
 #include "mtp/logit_rules.h"
 #include "mtp/logprobs.h"
 #include "mtp/model.h"
@@ -68,6 +69,10 @@ struct Request {
   SamplingParams sampling;
   /// Only for models with rules (Model::hasLogitRules()), unless all are off.
   LogitRules rules;
+  /// The tokens that may follow each other; null: all. While such a sequence
+  /// runs, a launch has one round, which stops after the drafts for their
+  /// masks. Only for models that mask tokens (Model::masksTokens()).
+  std::shared_ptr<const TokenConstraint> constraint;
   /// Maximum number of output tokens, at least 1. Prompt and output together
   /// must fit into the envelope's context.
   uint32_t maxTokens = 16;

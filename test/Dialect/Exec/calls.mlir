@@ -5,6 +5,7 @@
 exec.cache @kv layers 1 entry 32 page 16 : bf16
 exec.state @sampling : memref<2x8xi32>
 exec.state @rules : memref<2x256xi32>
+exec.state @node_masks : memref<2x4x2xi32>
 exec.state @counts : memref<2x64xi32>
 exec.state @path : memref<2x8xi32>
 exec.state @length : memref<2xi32>
@@ -104,6 +105,10 @@ exec.program @picks function {
   // CHECK: exec.process_logits draft %{{.*}} slots %{{.*}} positions %{{.*}} by(%{{.*}}, %[[N:.*]], %[[N]]) :
   %l1 = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts)
     : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
+  %masks = exec.ref @node_masks : memref<2x4x2xi32>
+  // CHECK: exec.process_logits %{{.*}} by(%{{.*}}, %[[N]], %[[N]]) masks %{{.*}} :
+  %l3 = exec.process_logits %l slots %s positions %s path (%path, %length) depth 3 by (%rules, %counts, %counts) masks %masks
+    : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>, memref<2xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>, memref<2x4x2xi32>) -> tensor<4x64xf32>
   // CHECK: exec.process_logits %{{.*}} best(%{{.*}}, %{{.*}}) slots %{{.*}} positions %{{.*}} places %{{.*}} path(%{{.*}}, %{{.*}}) depth 3 by(%{{.*}}, %[[N]], %[[N]]) :
   %l2:3 = exec.process_logits %l1 best (%b, %c) slots %s positions %s places %s path (%path, %length) depth 3 by (%rules, %counts, %counts)
     : (tensor<4x2xf32>, tensor<4x2xi32>, tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, memref<2x8xi32>, memref<2xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>)

@@ -38,6 +38,19 @@ const Field *findField(std::span<const Field> fields, std::string_view name);
 std::span<const Field> samplingFields();
 /// Returns the fields of penalties, biases and allowed tokens.
 std::span<const Field> ruleFields();
+/// Whether a field of this name describes a grammar.
+bool isGrammarField(std::string_view name);
+
+/// Reads all fields of a body that describe a grammar: `response_format`,
+/// `structured_outputs`, `guided_*`, `grammar`, `json_schema`, `regex` and
+/// `ebnf`. `request` stays empty if none is set; null, `{}` and the format
+/// `text` set nothing. Does not compile the grammar.
+///
+/// Returns a 400 that names the field if a value has a wrong type, or if two
+/// fields are set.
+MaybeError readGrammarFields(const simdjson::dom::object &body,
+                             std::optional<GrammarRequest> &request);
+
 /// Returns the fields of prompts and of conversations.
 std::span<const Field> promptFields();
 std::span<const Field> conversationFields();

@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_SERVE_API_GENERATIONREQUEST_H
 
 #include "mtp/session.h"
+#include "runtime/grammar/Compile.h"
 #include "tools/mtp-serve/api/ApiError.h"
 #include "tools/mtp-serve/api/ModelFacts.h"
 #include "tools/mtp-serve/api/sampling/AskedScores.h"
@@ -65,6 +66,16 @@ struct Resumption {
   }
 };
 
+/// The grammar that a request asks for.
+struct GrammarRequest {
+  grammar::Source source;
+  /// The field that errors of compile() concern, e.g.
+  /// "response_format.json_schema.schema".
+  std::string field;
+  /// JSON without white space between tokens (`disable_any_whitespace`).
+  bool isCompact = false;
+};
+
 /// A body that asks for output. All values were checked against the model,
 /// except the length of the prompts.
 struct GenerationRequest {
@@ -100,6 +111,10 @@ struct GenerationRequest {
 
   SamplingParams sampling;
   LogitRules rules;
+  /// The grammar of the answers, and the constraint that it is compiled to
+  /// before the sequences begin.
+  std::optional<GrammarRequest> grammar;
+  std::shared_ptr<const TokenConstraint> constraint;
   AskedScores scores;
   /// False: each answer gets another seed.
   bool hasSeed = false;

@@ -28,6 +28,9 @@ struct ModelFacts {
   uint32_t slots = 0;
   /// Whether requests may have LogitRules.
   bool hasLogitRules = false;
+  /// Whether requests may have grammars: the model masks tokens, and has a
+  /// tokenizer and end tokens.
+  bool hasGrammars = false;
   GenerationInfo generation;
   /// Null: prompts and answers are ids only.
   const Tokenizer *tokenizer = nullptr;

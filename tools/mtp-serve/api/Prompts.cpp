@@ -1,6 +1,7 @@
 //===- Prompts.cpp - The sequences of a request ---------------------------===//
 
 #include "tools/mtp-serve/api/Prompts.h"
+#include "runtime/constraint/GrammarConstraint.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonTree.h"
 #include "runtime/json/JsonWriter.h"
@@ -330,6 +331,7 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.prompt = prompt.ids;
   sequence.sampling = request.sampling;
   sequence.rules = request.rules;
+  sequence.constraint = request.constraint;
   sequence.sampling.seed =
       (request.hasSeed ? request.sampling.seed : seed) + number;
   // A prompt is read by generating one token, which the answer leaves out if
@@ -366,6 +368,8 @@ MaybeError serve::continueSequence(const Resumption &resumption, size_t index,
   auto count = uint32_t(tokens.size());
   sequence.prompt.insert(sequence.prompt.end(), tokens.begin(), tokens.end());
   sequence.maxTokens -= count;
+  if (sequence.constraint && count > 0)
+    sequence.constraint = continueConstraint(sequence.constraint, tokens);
   sequence.minTokens -= std::min(sequence.minTokens, count);
   return std::nullopt;
 }

@@ -37,6 +37,9 @@ static MaybeError readField(std::string_view name, const JsonElement &value,
     return wrongField(
         std::string(name),
         strCat("expected no '", name, "', which is a field of another path"));
+  // These fields are read together.
+  if (!field && isGrammarField(name))
+    return std::nullopt;
   if (!field && !isKnownField(name))
     return ignoreField(name, to);
   // Null counts as left out.
@@ -59,6 +62,22 @@ static void turnOff(GenerationRequest &request) {
     sampling.minP = 0;
 }
 
+/// Reads the fields that describe a grammar.
+static MaybeError readGrammar(const object &body, Reading &to) {
+  std::optional<GrammarRequest> &grammar = to.request.grammar;
+  if (MaybeError error = readGrammarFields(body, grammar))
+    return error;
+  if (!grammar || to.facts.hasGrammars)
+    return std::nullopt;
+  return wrongField(
+      grammar->field,
+      strCat("expected no '", grammar->field,
+             to.facts.hasLogitRules
+                 ? "', as the model has no tokenizer or no end tokens"
+                 : "', as the model was imported without it; import it again "
+                   "with --with-logit-rules"));
+}
+
 /// Reads all fields. If a name is in several lists, the first list counts.
 static MaybeError
 readFields(const object &body,
@@ -77,7 +96,7 @@ readFields(const object &body,
       return error;
   }
   turnOff(to.request);
-  return std::nullopt;
+  return readGrammar(body, to);
 }
 
 /// Checks that a stream with room for the begun answers is asked for.

@@ -34,9 +34,11 @@ Dispatcher::Dispatcher(std::unique_ptr<Session> session,
       budget(std::make_shared<RequestMemoryLimit>(limits.bodiesBytes,
                                                   limits.keyCount > 1)),
       gate(limits, facts.slots), random(seededRandom()),
-      engine(std::move(session), [this](EngineReport report) {
-        post([this, report = std::move(report)] { deliver(report); });
-      }) {}
+      engine(std::move(session),
+             [this](EngineReport report) {
+               post([this, report = std::move(report)] { deliver(report); });
+             }),
+      workers(facts) {}
 
 Dispatcher::~Dispatcher() {
   for (auto &[handle, sequence] : running) {
@@ -64,35 +66,46 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
   SequenceControls controls = {[this](Handle h) { current().cancel(h); },
                                [this](Handle h) { current().pause(h); },
                                [this](Handle h) { current().resume(h); }};
-  bool isQuick = !hasTexts(request);
+  bool isQuick = !hasTexts(request) && !request.grammar;
   uint64_t created = request.resume ? request.resume->created : 0;
   auto begun = std::make_shared<Generation>(
       std::move(request), facts, id,
       created > 0 ? created : uint64_t(std::time(nullptr)), next,
       std::move(controls), gate.limits().streamBytes);
-  std::vector<PreparedPrompt> prompts;
+  Prepared quick;
   if (isQuick)
-    if (MaybeError error = preparePrompts(begun->asked(), facts, prompts))
+    if (MaybeError error = preparePrompts(begun->asked(), facts, quick.prompts))
       return error;
   generation = begun;
   next += generation->size();
   gate.addSequences(generation->asked().client, generation->size());
   if (isQuick) {
-    submit(generation, std::move(prompts), std::nullopt, arrived);
+    submit(generation, std::move(quick), arrived);
     return std::nullopt;
   }
   setEncoding(generation, true);
-  worker.put(generation->asked().client, [this, generation, arrived] {
-    std::vector<PreparedPrompt> prompts;
-    MaybeError error;
-    if (!generation->isAborted())
-      error = preparePrompts(generation->asked(), facts, prompts,
-                             &generation->abortedFlag());
-    post([this, generation, arrived, prompts = std::move(prompts), error] {
-      submit(generation, prompts, error, arrived);
+  Worker &thread =
+      generation->asked().grammar ? workers.compiling : workers.texts;
+  thread.put(generation->asked().client, [this, generation, arrived] {
+    post([this, generation, arrived, prepared = prepare(*generation)] {
+      submit(generation, prepared, arrived);
     });
   });
   return std::nullopt;
+}
+
+Dispatcher::Prepared Dispatcher::prepare(const Generation &generation) {
+  Prepared prepared;
+  if (generation.isAborted())
+    return prepared;
+  const GenerationRequest &asked = generation.asked();
+  if (asked.grammar)
+    prepared.error =
+        workers.grammars.compile(*asked.grammar, prepared.constraint);
+  if (!prepared.error)
+    prepared.error = preparePrompts(asked, facts, prepared.prompts,
+                                    &generation.abortedFlag());
+  return prepared;
 }
 
 void Dispatcher::setEncoding(const std::shared_ptr<Generation> &generation,
@@ -108,11 +121,12 @@ void Dispatcher::setEncoding(const std::shared_ptr<Generation> &generation,
 }
 
 void Dispatcher::submit(const std::shared_ptr<Generation> &generation,
-                        std::vector<PreparedPrompt> prompts, MaybeError error,
-                        Clock::time_point arrived) {
+                        Prepared prepared, Clock::time_point arrived) {
   setEncoding(generation, false);
+  MaybeError error = std::move(prepared.error);
   if (!error && !generation->isAborted())
-    error = generation->begin(std::move(prompts));
+    error = generation->begin(std::move(prepared.prompts),
+                              std::move(prepared.constraint));
   if (error || generation->isAborted()) {
     gate.removeSequences(generation->asked().client, generation->size());
     if (error)
@@ -171,14 +185,14 @@ std::vector<ActiveSequence> Dispatcher::active() const {
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
   if (MaybeError error =
-          gate.checkText(job->client, worker.waiting(job->client))) {
+          gate.checkText(job->client, workers.texts.waiting(job->client))) {
     if (error->status == 429)
       numbers.refused();
     return error;
   }
   texts.insert(job);
   gate.addText(job->client);
-  worker.put(job->client, [this, job] {
+  workers.texts.put(job->client, [this, job] {
     std::optional<HttpReply> reply;
     if (!job->isDropped)
       reply = job->work();
@@ -251,7 +265,7 @@ std::set<Handle> Dispatcher::retry(const EngineReport &report) {
   if (again.empty())
     return handles;
   fallback.isUsed = true;
-  worker.put(kOwnWork, [this, again, makes] {
+  workers.texts.put(kOwnWork, [this, again, makes] {
     auto made = std::make_shared<Result<std::unique_ptr<Session>>>(makes());
     post([this, again, made] { resubmit(again, std::move(*made)); });
   });

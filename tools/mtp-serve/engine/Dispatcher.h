@@ -5,6 +5,7 @@
 
 #include "tools/mtp-serve/api/RequestMemoryLimit.h"
 #include "tools/mtp-serve/engine/Generation.h"
+#include "tools/mtp-serve/engine/GrammarCompiler.h"
 #include "tools/mtp-serve/engine/Metrics.h"
 #include "tools/mtp-serve/engine/RequestGate.h"
 #include "tools/mtp-serve/engine/TextJob.h"
@@ -35,9 +36,10 @@ public:
              const Limits &limits, Post post);
   ~Dispatcher();
 
-  /// Encodes the prompts (texts on the worker's thread) and submits the
-  /// sequences. Fails with 429 if too many wait, 400 if there can never be room
-  /// for all of them, and 503 if the server ends.
+  /// Encodes the prompts (texts on the worker's thread), compiles the grammar
+  /// (on a thread of its own) and submits the sequences. Fails with 429 if too
+  /// many wait, 400 if there can never be room for all of them, and 503 if the
+  /// server ends.
   MaybeError start(GenerationRequest request, const std::string &id,
                    std::shared_ptr<Generation> &generation);
 
@@ -90,6 +92,17 @@ private:
     std::unique_ptr<Engine> engine;
   };
 
+  /// The threads of slow work.
+  struct Workers {
+    explicit Workers(const ModelFacts &facts) : grammars(facts) {}
+    Worker texts;
+    /// Used by the work of `compiling` alone.
+    GrammarCompiler grammars;
+    /// Prepares requests with grammars, so that no other request waits for a
+    /// grammar.
+    Worker compiling;
+  };
+
   void deliver(const EngineReport &report);
   void take(const EngineEvent &event);
   /// Restarts all generations that can restart; returns their sequences.
@@ -98,9 +111,16 @@ private:
                 Result<std::unique_ptr<Session>> session);
   void submitAll(const Generation &generation);
   Engine &current() { return fallback.engine ? *fallback.engine : engine; }
-  /// Completes start() when the prompts are encoded or have failed.
-  void submit(const std::shared_ptr<Generation> &generation,
-              std::vector<PreparedPrompt> prompts, MaybeError error,
+  /// The prompts and the constraint of a generation, or why it fails.
+  struct Prepared {
+    std::vector<PreparedPrompt> prompts;
+    std::shared_ptr<const TokenConstraint> constraint;
+    MaybeError error;
+  };
+  /// Prepares a generation on the thread of a worker.
+  Prepared prepare(const Generation &generation);
+  /// Completes start() when the generation is prepared or has failed.
+  void submit(const std::shared_ptr<Generation> &generation, Prepared prepared,
               Clock::time_point arrived);
   void finish(const std::shared_ptr<TextJob> &job,
               std::optional<HttpReply> reply);
@@ -124,7 +144,7 @@ private:
   // Last: their threads use the other members.
   Engine engine;
   Fallback fallback;
-  Worker worker;
+  Workers workers;
 };
 
 } // namespace mtp::serve

@@ -26,7 +26,10 @@ static Request restOf(const GenerationRequest &request, const ModelFacts &facts,
   return rest;
 }
 
-MaybeError Generation::begin(std::vector<PreparedPrompt> prepared) {
+MaybeError
+Generation::begin(std::vector<PreparedPrompt> prepared,
+                  std::shared_ptr<const TokenConstraint> constraint) {
+  request.constraint = std::move(constraint);
   MaybeError error;
   for (size_t i = 0; !error && i < size(); ++i)
     restOf(request, facts, prepared[i / request.n], i, 0, error);

@@ -38,9 +38,11 @@ public:
              size_t mostPending = kMostPending);
 
   const GenerationRequest &asked() const { return request; }
-  /// Sets the prompts, before any event of the sequences. Must not follow
-  /// fail() or abort(). Fails if the answers that a gate continues are wrong.
-  MaybeError begin(std::vector<PreparedPrompt> prepared);
+  /// Sets the prompts and the request's compiled grammar, if it has one, before
+  /// any event of the sequences. Must not follow fail() or abort(). Fails if
+  /// the answers that a gate continues are wrong.
+  MaybeError begin(std::vector<PreparedPrompt> prepared,
+                   std::shared_ptr<const TokenConstraint> constraint = nullptr);
   /// Ends all with an error, which becomes the answer. The first error counts.
   void fail(ApiError error);
   /// Keeps the prompts' share of the body budget until begin().

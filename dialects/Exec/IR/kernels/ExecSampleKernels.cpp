@@ -123,4 +123,7 @@ void ProcessLogitsKernelAttr::describe(ContractWriter &w) const {
   w.words(Extent(slots) * ::mtp::kRuleWords); // rules
   w.words(Extent(slots) * getWidth());        // counts
   w.words(Extent(slots) * getWidth());        // bias
+  if (getMasks() > 0)
+    w.words(Extent(slots) *
+            (getMasks() * int64_t(::mtp::maskWords(getWidth())))); // masks
 }

@@ -42,6 +42,9 @@ def Exec_Rows : Exec_Operand<[F32], [2], "rows of f32">;
 def Exec_Numbers : Exec_Operand<[I32], [1], "a number of i32 per row">;
 /// Numbers in rows, one row per slot, token or row.
 def Exec_NumberRows : Exec_Operand<[I32], [2], "rows of i32">;
+/// A state of words: its slots, rows per slot if there are several, and words.
+def Exec_StateWords
+    : Exec_StaticBuffer<[I32], [2, 3], "a state's rows of i32">;
 /// A vector stored unpacked: a norm's weight, a bias.
 def Exec_Vector : Exec_Operand<[F32], [1, 2], "a vector of f32">;
 /// Panels, or the rows of a table; quantised elements are bytes.

@@ -1,6 +1,7 @@
 //===- ExecSampleOps.cpp - Kernels that pick tokens -----------------------===//
 
 #include "dialects/Exec/IR/ExecOps.h"
+#include "runtime/schema/LogitRules.h"
 
 using namespace mlir;
 using namespace mlir::exec;
@@ -80,10 +81,19 @@ LogicalResult ProcessLogitsOp::verify() {
   bool isRanked = getRanked().size() == 2 && getBest() &&
                   getRanked()[0].getType() == getBest().getType() &&
                   getRanked()[1].getType() == getColumns().getType();
-  if (isRanked || (getRanked().empty() && !getBest())) // C5
+  if (!isRanked && (!getRanked().empty() || getBest())) // C5
+    return emitOpError("expected results like logits, best and columns, got ")
+           << getResultTypes();
+  if (!getMasks())
     return success();
-  return emitOpError("expected results like logits, best and columns, got ")
-         << getResultTypes();
+  ArrayRef<int64_t> shape = shapeOf(getMasks());
+  int64_t words = int64_t(::mtp::maskWords(columnsOf(getLogits())));
+  int64_t nodes = getPath() ? columnsOf(getPath()) / 2 : 1;
+  if (shape.size() == 3 && shape.back() == words && shape[1] >= nodes) // C6
+    return success();
+  return emitOpError("expected masks of ")
+         << nodes << " or more nodes with " << words << " words each, got "
+         << getMasks().getType();
 }
 
 Value ProcessLogitsOp::getResultFor(Value operand) {
@@ -101,6 +111,7 @@ KernelAttrInterface ProcessLogitsOp::makeKernel() {
                      .nodes = getPath() ? columnsOf(getPath()) / 2 : 0,
                      .depth = getPath() ? int64_t(getDepth()) : 0,
                      .placed = bool(getPlaces()),
+                     .masks = getMasks() ? shapeOf(getMasks())[1] : 0,
                      .slots = rowLimitOf(getRules())});
 }
 

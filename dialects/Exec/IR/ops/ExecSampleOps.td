@@ -133,6 +133,9 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     are positions if they are not given. Without `path` the tokens before a row
     are the tokens of `counts`. With `draft` the rows only pick drafts.
 
+    `masks` has a bit per token for each node of each slot's window. A row has
+    the mask of its node, which is node 0 without `path`.
+
     If a head gave the best of each panel (`best` and `columns`), the first
     panel gets the best of the row, and all other panels -infinity.
 
@@ -149,6 +152,8 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     - (C4) logits and best are no views.
     - (C5) the other results have the types of best and columns, if these are
       given.
+    - (C6) masks has three dimensions, a bit for each column in the smallest
+      number of words, and a row for each node of path.
   }];
   let inputs = (ins Optional<Exec_Rows>:$best,
                     Optional<Exec_NumberRows>:$columns, Exec_Rows:$logits,
@@ -157,6 +162,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
                     Optional<Exec_NumberRows>:$path,
                     Optional<Exec_Numbers>:$length, Exec_NumberRows:$rules,
                     Exec_NumberRows:$counts, Exec_NumberRows:$bias,
+                    Optional<Exec_StateWords>:$masks,
                     DefaultValuedAttr<I64Attr, "0">:$depth, UnitAttr:$draft);
   let results = (outs Exec_RowsResult:$y,
                       Variadic<Exec_CountedTensor<[F32, I32], [2],
@@ -165,7 +171,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     (`draft` $draft^)? $logits (`best` `(` $best^ `,` $columns `)`)?
     `slots` $slots `positions` $positions (`places` $places^)?
     (`path` `(` $path^ `,` $length `)`)? (`depth` $depth^)?
-    `by` `(` $rules `,` $counts `,` $bias `)`
+    `by` `(` $rules `,` $counts `,` $bias `)` (`masks` $masks^)?
   }];
   let methods = [{
     ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();

@@ -8,10 +8,6 @@ include "dialects/Exec/IR/ops/ExecCallOps.td"
 /// One f32 per row.
 def Exec_Reals : Exec_Operand<[F32], [1], "a number of f32 per row">;
 
-/// A state of words: its slots, rows per slot if there are several, and words.
-def Exec_StateWords
-    : Exec_StaticBuffer<[I32], [2, 3], "a state's rows of i32">;
-
 class Exec_RowNumberOp<string mnemonic>
     : Exec_CallOp<mnemonic, [Exec_SameRows<["x", "y"]>]> {
   let inputs = (ins Exec_Rows:$x);

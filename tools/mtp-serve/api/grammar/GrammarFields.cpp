@@ -1,6 +1,6 @@
 //===- GrammarFields.cpp - Fields that ask for structured output ----------===//
 
-#include "tools/mtp-serve/api/grammar/GrammarFields.h"
+#include "tools/mtp-serve/api/FieldReaders.h"
 
 #include "runtime/core/StrCat.h"
 
