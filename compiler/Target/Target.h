@@ -14,6 +14,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/Result.h"
+#include "runtime/schema/Tunables.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
@@ -53,9 +54,7 @@ struct TargetOptions {
   int64_t workers = 1;
   /// Smallest number of prompt rows that a GPU multiplies with the vendor's
   /// library; 0: never.
-  int64_t libraryRows = kLibraryRows;
-
-  static constexpr int64_t kLibraryRows = 128;
+  int64_t libraryRows = tunable::kLibraryRows.value;
   /// Null: the library chooses algorithms.
   TuneGemms tuneGemms;
 };

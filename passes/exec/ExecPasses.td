@@ -129,7 +129,7 @@ def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
     if it has no product for the library. Runs after `exec-order-fragments`.
   }];
   let options = [
-    Option<"rows", "rows", "int64_t", "128",
+    Option<"rows", "rows", "int64_t", "::mtp::tunable::kLibraryRows.value",
            "least rows of a chunk that calls the library; 0: no chunk does">,
     Option<"workspace", "workspace", "int64_t", "32 << 20",
            "bytes that the library may use, at least 16">
@@ -157,9 +157,10 @@ def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
-    Option<"rows", "rows", "int64_t", "4",
+    Option<"rows", "rows", "int64_t", "::mtp::tunable::kPrepareRows.value",
            "rows up to which each block rounds them to bf16">,
-    Option<"integerRows", "integer-rows", "int64_t", "1",
+    Option<"integerRows", "integer-rows", "int64_t",
+           "::mtp::tunable::kPrepareIntegerRows.value",
            "rows up to which each block quantises them">
   ];
   let statistics = [
@@ -279,7 +280,8 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
-    Option<"soloElements", "solo-elements", "int64_t", "16384",
+    Option<"soloElements", "solo-elements", "int64_t",
+           "::mtp::tunable::kSoloElements.value",
            "elements of a call's activations up to which one thread runs it">
   ];
   let statistics = [

@@ -19,6 +19,7 @@ and what was found, and exits with 1 if there is any. Rules:
   - no two folders include each other, no files include each other in a ring,
     and include guards have one form (includes.py)
   - no page or test has a conflict marker of git
+  - constants that affect only speed are in runtime/schema/Tunables.h (tunables.py)
   - the prose of the whole tree (prose.py) and of each change (changes.py)
 """
 
@@ -34,6 +35,7 @@ import headers
 import includes
 import labels
 import prose
+import tunables
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 
@@ -306,6 +308,7 @@ def check(root, exceptions):
             places += check_includes(root, path, lines)
             places += check_functions(path, lines)
             places += check_endings(path, lines)
+            places += tunables.places(path, lines)
         found += [(path, number, message) for number, message in places]
     return [
         (path, number, message) for path, number, message in found

@@ -51,7 +51,8 @@ cl::opt<int64_t>
     libraryRows("library-rows",
                 cl::desc("For the target cuda: least rows of a prompt's chunk "
                          "that cuBLASLt multiplies; 0: never"),
-                cl::value_desc("N"), cl::init(TargetOptions::kLibraryRows),
+                cl::value_desc("N"),
+                cl::init(::mtp::tunable::kLibraryRows.value),
                 cl::cat(category));
 cl::opt<bool>
     tuneGemm("tune-gemm",

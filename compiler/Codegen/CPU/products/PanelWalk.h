@@ -11,6 +11,7 @@
 #define MTP_COMPILER_CODEGEN_CPU_PRODUCTS_PANELWALK_H
 
 #include "compiler/Codegen/CPU/products/PanelSpec.h"
+#include "runtime/schema/Tunables.h"
 
 namespace mtp::codegen {
 
@@ -55,12 +56,10 @@ protected:
   void storeRows(Value group, Value task, Value firstRow, Value count,
                  Value sums, int64_t panelSumsBytes);
 
-  /// Prefetches the `bytes` that lie `prefetchDistance` after `weights`.
+  /// Prefetches the `bytes` that lie `prefetchDistance()` after `weights`.
   void prefetch(Value weights, int64_t bytes);
-  /// Distance in bytes between multiplication and prefetch: the bytes that one
-  /// core reads in twice the latency of memory. With 512 bytes, eight rows of
-  /// bf16 took 1.4 times one row's time; with 8 KiB, 1.1 times.
-  static constexpr int64_t prefetchDistance = 8192;
+  /// Returns the distance in bytes between multiplication and prefetch.
+  int64_t prefetchDistance() const { return tunable::kPrefetchBytes.value; }
 
   CpuBuilder &kb;
   const PanelMatmulSpec &spec;

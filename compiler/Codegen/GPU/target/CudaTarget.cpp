@@ -14,6 +14,7 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
+#include "runtime/schema/Tunables.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
@@ -22,10 +23,6 @@
 using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
-
-/// Number of attention blocks that keep a GPU's memory busy: two for each of
-/// the 132 processors of an H100. Programs are the same for all chips.
-static constexpr int64_t kAttentionBlocks = int64_t(2) * 132;
 
 /// Size that NVIDIA recommends for an sm_90.
 static constexpr int64_t kWorkspace = 32 << 20;
@@ -81,8 +78,8 @@ int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   // A GPU has no builtins, so sampling is compiled.
   manager.addPass(mlir::mtp::createCompileSamplingPass());
-  manager.addPass(
-      mlir::mtp::createSplitAttentionPass({kAttentionBlocks, /*blocks=*/true}));
+  manager.addPass(mlir::mtp::createSplitAttentionPass(
+      {::mtp::tunable::kAttentionBlocks.value, /*blocks=*/true}));
   manager.addPass(mlir::mtp::createOrderFragmentsPass());
   mlir::mtp::CallLibraryPassOptions library;
   library.rows = libraryRows;
