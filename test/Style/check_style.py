@@ -95,6 +95,8 @@ MAY_INCLUDE = {
     **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
     "runtime/constraint": ["runtime/constraint", "runtime/grammar",
                            "runtime/core", "mtp"],
+    "runtime/calls": ["runtime/calls", "runtime/chat", "runtime/grammar",
+                      "runtime/json", "runtime/core", "mtp"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",
