@@ -10,8 +10,9 @@ ConstraintCache::make(const grammar::Source &source, bool isCompact) {
   if (isCompact)
     limits.whitespace = 0;
   MTP_ASSIGN_OR_RETURN(auto compiled, grammar::compile(source, limits));
-  if (!vocabulary)
+  if (!vocabulary) {
     MTP_ASSIGN_OR_RETURN(vocabulary, grammarVocabulary(tokenizer, vocab, ends));
+  }
   return makeConstraint(std::move(compiled), vocabulary);
 }
 
