@@ -191,9 +191,10 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
 }
 
 Result<profile::Profile> profile::loadProfile(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file,
-                       MappedFile::open(path));
-  Result<Profile> profile = readProfile({file->data(), file->size()});
+  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext(path);
+  Result<Profile> profile = readProfile({(*file)->data(), (*file)->size()});
   if (!profile)
     return profile.status().withContext(path);
   return profile;
