@@ -43,7 +43,8 @@ def _flags_of(program: str) -> frozenset[str]:
     """Returns the names of a program's flags, without dashes."""
     text = subprocess.run(
         [program, "--help"], check=True, capture_output=True, text=True).stdout
-    return frozenset(re.findall(r"^  --?([a-zA-Z][\w-]*)", text, re.MULTILINE))
+    names = re.findall(r"^  (-[\w,-]+)", text, re.MULTILINE)
+    return frozenset(name.lstrip("-") for of in names for name in of.split(","))
 
 
 def _words(name: str, value: Flag) -> list[str]:
