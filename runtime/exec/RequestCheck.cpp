@@ -119,8 +119,8 @@ static Status checkConstraint(const Model::Impl &model,
   if (!model.artifact().findState(kLogitRules) ||
       !model.artifact().findState(kLogitMasks))
     return invalidArgument("expected no grammar, as the model was imported "
-                           "without masks of tokens; import it again with "
-                           "--with-logit-rules");
+                           "with --without-logit-rules or an --accept rule "
+                           "other than exact");
   if (model.device != DeviceKind::Cpu)
     return unimplemented("expected no grammar on a GPU: masks of tokens are "
                          "tested on the CPU alone");
@@ -197,8 +197,8 @@ Status mtp::checkRequest(const Model::Impl &model,
   MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument("expected no penalties, bias or allowed tokens, as "
-                           "the model was imported without them; import it "
-                           "again with --with-logit-rules");
+                           "the model was imported with --without-logit-rules "
+                           "or an --accept rule other than exact");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
