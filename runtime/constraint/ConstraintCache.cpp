@@ -11,7 +11,10 @@ ConstraintCache::make(const grammar::Source &source, bool isCompact) {
     limits.whitespace = 0;
   MTP_ASSIGN_OR_RETURN(auto compiled, grammar::compile(source, limits));
   if (!vocabulary) {
-    MTP_ASSIGN_OR_RETURN(vocabulary, grammarVocabulary(tokenizer, vocab, ends));
+    auto made = grammarVocabulary(tokenizer, vocab, ends);
+    if (!made)
+      return made.status();
+    vocabulary = std::move(*made);
   }
   return makeConstraint(std::move(compiled), vocabulary);
 }

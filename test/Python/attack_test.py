@@ -398,7 +398,7 @@ class Threads(unittest.TestCase):
         self.run_all(work, 4)
 
     def test_grammars_of_several_threads(self):
-        model = support.bundled(with_logit_rules=True)
+        model = support.bundled()
 
         def work(i):
             for n in range(1, 12):

@@ -19,11 +19,6 @@ import mtpc
 TEXT = "The king said to the king that the king"
 
 
-def ruled():
-    """Returns the bundled model with rules of logits and masks of tokens."""
-    return support.bundled(with_logit_rules=True)
-
-
 def log_softmax(rows):
     rows = rows.astype(np.float64)
     largest = rows.max(axis=1, keepdims=True)
@@ -94,7 +89,7 @@ class Logprobs(unittest.TestCase):
 class Rules(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.model = ruled()
+        cls.model = support.bundled()
         cls.plain = cls.model.generate(TEXT, max_tokens=40, temperature=0)
 
     def same_at_any_k(self, **options):
@@ -130,11 +125,11 @@ class Rules(unittest.TestCase):
         self.assertNotIn(stop, done.tokens[:20])
 
     def test_a_model_without_rules(self):
-        model = support.bundled()
+        model = support.bundled(without_logit_rules=True)
         self.assertEqual((model.has_logit_rules, model.masks_tokens), (False, False))
         self.assertEqual((self.model.has_logit_rules, self.model.masks_tokens), (True, True))
         for options in ({"presence_penalty": 1}, {"logit_bias": {1: 1.0}}, {"regex": "a"}):
-            with self.assertRaisesRegex(mtpc.InvalidArgumentError, "with-logit-rules"):
+            with self.assertRaisesRegex(mtpc.InvalidArgumentError, "without-logit-rules"):
                 model.generate(TEXT, **options)
 
 
@@ -198,7 +193,7 @@ SCHEMA = {"type": "object", "properties": {"name": {"enum": ["king", "dog"]},
 class Grammars(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.model = ruled()
+        cls.model = support.bundled()
 
     def texts(self, **options):
         texts = []
@@ -272,7 +267,7 @@ ASK = [{"role": "user", "content": "Add two numbers."}]
 class Tools(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.model = ruled()
+        cls.model = support.bundled()
 
     def test_required_calls(self):
         for k in (0, 3):

@@ -25,8 +25,8 @@ class RequestOptions(TypedDict, total=False):
     """Options of all requests.
 
     Penalties, `logit_bias`, `allowed_tokens`, and the five grammars from `json_schema` on need
-    Model.has_logit_rules: compile(..., with_logit_rules=True) makes such an artifact. Grammars also
-    need a CPU. A request has at most one grammar.
+    Model.has_logit_rules, which compile(..., without_logit_rules=True) omits. Grammars also need
+    a CPU. A request has at most one grammar.
     """
 
     max_tokens: Optional[int]
