@@ -372,7 +372,7 @@ def check_simulator(fixture):
 
 def check_structured(fixture):
     """Answers match their schemas, and an agent gets valid calls only."""
-    artifact = fixture.artifact("suffix", "--with-logit-rules")
+    artifact = fixture.artifact("suffix")
     ended, count = structured.run(artifact, 40 if fixture.is_long else 8)
     # A small model may write digits or a string up to its limit of tokens.
     check(ended >= count * 3 // 4, True, f"most of {count} answers end, got {ended}")

@@ -119,7 +119,7 @@ TEST(GrammarFields, AreRefusedByAModelWithoutMasks) {
   MaybeError error = parseCompletion(body, facts, request);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->param, "guided_choice");
-  EXPECT_NE(error->message.find("--with-logit-rules"), std::string::npos);
+  EXPECT_NE(error->message.find("--without-logit-rules"), std::string::npos);
   facts.hasGrammars = true;
   request = {};
   EXPECT_FALSE(parseCompletion(body, facts, request));

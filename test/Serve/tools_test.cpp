@@ -137,8 +137,8 @@ TEST(ToolRequests, nameTheWrongField) {
   EXPECT_EQ(
       rig.chatPrompt(strCat(kChatTools, R"(, "tool_choice": "required")")),
       "tool_choice | expected 'tool_choice' to be 'auto' or 'none', as the "
-      "model was imported without grammars; import it again with "
-      "--with-logit-rules");
+      "model was imported with --without-logit-rules or an --accept rule other "
+      "than exact");
   EXPECT_EQ(ToolRig(ToolFormat::None).chatPrompt(kChatTools),
             "tools | tools: expected none, because the chat template has no "
             "known format of tool calls (mtp-serve --tool-parser names one)");

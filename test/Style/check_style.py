@@ -85,6 +85,7 @@ MAY_INCLUDE = {
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
     "runtime/cache": ["runtime/cache", "runtime/core", "mtp"],
+    "runtime/saved": ["runtime/saved", "runtime/cache", "runtime/core", "mtp"],
     "runtime/json": ["runtime/json", "runtime/core"],
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",

@@ -272,8 +272,8 @@ static MaybeError settleCalls(GenerationRequest &request,
                              "as the model ",
                              facts.hasLogitRules
                                  ? "has no tokenizer or no end tokens"
-                                 : "was imported without grammars; import it "
-                                   "again with --with-logit-rules"));
+                                 : "was imported with --without-logit-rules "
+                                   "or an --accept rule other than exact"));
   // A format is that of a text for the user, which the answer does not have.
   bool isFormat = request.grammar && request.grammar->isAnswerFormat;
   if (request.grammar && !isFormat)

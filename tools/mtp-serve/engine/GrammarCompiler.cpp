@@ -5,21 +5,14 @@
 #include "tools/mtp-serve/api/FieldReaders.h"
 #include "tools/mtp-serve/api/tools/ToolFields.h"
 
-#include <algorithm>
-
 using namespace mtp;
 using namespace mtp::serve;
 
 /// Return a text that only equal grammars have.
 static std::string keyOf(const GrammarRequest &asked,
                          const AnswerStart &start) {
-  const grammar::Source &source = asked.source;
-  std::string key =
-      strCat(int(source.kind), int(start.place), asked.isCompact ? "c" : "w",
-             source.text.size(), ":", source.text);
-  for (const std::string &choice : source.choices)
-    key += strCat(choice.size(), ":", choice);
-  return key;
+  return strCat(int(start.place), " ",
+                constraintKey(asked.source, asked.isCompact));
 }
 static std::string keyOf(const ToolUse &use, const CallDemand &demand) {
   return strCat("calls ", int(demand.start.place), int(demand.isRequired),
@@ -101,21 +94,15 @@ GrammarCompiler::compile(const GenerationRequest &request,
     demand = demandOf(use, start);
   std::string key =
       use.isRestricted ? keyOf(use, demand) : keyOf(*request.grammar, start);
-  auto found = std::ranges::find(kept, key, &Kept::key);
-  if (found == kept.end()) {
-    Made made = use.isRestricted ? makeCalls(use, demand)
-                                 : make(*request.grammar, start);
-    if (!made && use.isRestricted)
-      return pathError(toolStatus(made.status(), use.api));
-    if (!made)
-      return wrongField(request.grammar->field,
-                        std::string(made.status().message()));
-    kept.push_front({std::move(key), std::move(*made)});
-    if (kept.size() > kMostKept)
-      kept.pop_back();
-  } else {
-    kept.splice(kept.begin(), kept, found);
-  }
-  constraint = kept.front().constraint;
+  Made made = kept.find(std::move(key), [&] {
+    return use.isRestricted ? makeCalls(use, demand)
+                            : make(*request.grammar, start);
+  });
+  if (!made && use.isRestricted)
+    return pathError(toolStatus(made.status(), use.api));
+  if (!made)
+    return wrongField(request.grammar->field,
+                      std::string(made.status().message()));
+  constraint = std::move(*made);
   return std::nullopt;
 }

@@ -4,10 +4,8 @@
 #define MTP_TOOLS_MTP_SERVE_ENGINE_GRAMMARCOMPILER_H
 
 #include "runtime/calls/CallGrammar.h"
-#include "runtime/constraint/GrammarConstraint.h"
+#include "runtime/constraint/KeptConstraints.h"
 #include "tools/mtp-serve/api/GenerationRequest.h"
-
-#include <list>
 
 namespace mtp::serve {
 
@@ -18,10 +16,6 @@ public:
   /// `facts` must outlive the compiler.
   explicit GrammarCompiler(const ModelFacts &facts) : facts(facts) {}
 
-  /// The number of constraints that are kept, the last ones used. Each takes at
-  /// most Limits::cacheBytes.
-  static constexpr size_t kMostKept = 16;
-
   /// Sets `constraint` to the texts of a request's grammar, or to the answers
   /// with its tool calls. `prompt` is the text of its prompt. Fails with a 400
   /// that names the request's field.
@@ -29,11 +23,7 @@ public:
                      std::shared_ptr<const TokenConstraint> &constraint);
 
 private:
-  struct Kept {
-    std::string key;
-    std::shared_ptr<const TokenConstraint> constraint;
-  };
-  using Made = Result<std::shared_ptr<const TokenConstraint>>;
+  using Made = KeptConstraints::Made;
   Made make(const GrammarRequest &asked, const AnswerStart &start);
   Made makeCalls(const ToolUse &use, const CallDemand &demand);
   /// Returns how the answer to a conversation begins.
@@ -46,8 +36,7 @@ private:
   const ModelFacts &facts;
   /// Made on first use. Marks of reasoning and of calls can be special tokens.
   std::shared_ptr<const grammar::Vocabulary> plain, withMarks;
-  /// The last one used first.
-  std::list<Kept> kept;
+  KeptConstraints kept;
 };
 
 } // namespace mtp::serve
