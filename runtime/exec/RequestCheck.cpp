@@ -121,9 +121,6 @@ static Status checkConstraint(const Model::Impl &model,
     return invalidArgument("expected no grammar, as the model was imported "
                            "with --without-logit-rules or an --accept rule "
                            "other than exact");
-  if (model.device != DeviceKind::Cpu)
-    return unimplemented("expected no grammar on a GPU: masks of tokens are "
-                         "tested on the CPU alone");
   uint32_t vocab = model.envelope->vocab;
   if (request.constraint->vocab() != vocab)
     return invalidArgument(strCat("expected a constraint over ", vocab,

@@ -54,6 +54,7 @@ bool printCalls(const Case &one, const ToolSet &tools, std::string_view text) {
   parser.finish(events);
   std::string arguments;
   size_t calls = 0;
+  JsonTree tree;
   for (const ToolEvent &event : events)
     switch (event.kind) {
     case ToolEvent::Kind::Begin:
@@ -64,7 +65,10 @@ bool printCalls(const Case &one, const ToolSet &tools, std::string_view text) {
       break;
     case ToolEvent::Kind::End:
       ++calls;
-      one.print("arguments", arguments);
+      if (!tree.parse(arguments).isOk())
+        return false;
+      // On one line.
+      one.print("arguments", simdjson::minify(tree.root()));
       break;
     case ToolEvent::Kind::Broken:
       return false;

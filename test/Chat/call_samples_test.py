@@ -13,11 +13,11 @@ TEXT = {"pythonic", "qwen3-coder", "glm-4.5", "minimax-m2", "seed-oss", "deepsee
 
 def main():
     schemas = json.loads(SCHEMAS.read_text())
-    done = subprocess.run([sys.argv[1], SCHEMAS, "12"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.argv[1], SCHEMAS, "12"], capture_output=True, check=False)
     if done.returncode:
-        sys.exit(f"expected calls only, got {done.stderr}")
+        sys.exit(f"expected calls only, got {done.stderr.decode()}")
     counts, refused = collections.Counter(), collections.defaultdict(set)
-    for line in map(json.loads, done.stdout.splitlines()):
+    for line in map(json.loads, done.stdout.rstrip(b"\n").split(b"\n")):
         one = schemas[line["schema"]]
         if "refused" in line:
             refused[one["name"]].add(line["format"])

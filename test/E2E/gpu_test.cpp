@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "harness/Automaton.h"
 #include "harness/Generation.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -73,6 +74,7 @@ std::vector<Request> shortRequests(uint32_t vocab) {
 /// Gives each request rules of its own.
 void addRules(std::vector<Request> &requests) {
   requests[0].rules.frequencyPenalty = 1.5f;
+  requests[0].constraint = std::make_shared<Automaton>(112, 2);
   for (int32_t token = 0; token < 112; token += 2)
     requests[1].rules.allowedTokens.push_back(token);
   requests[2].rules.repetitionPenalty = 2;

@@ -46,6 +46,10 @@ std::optional<double> acceptanceLength(const profile::Outcomes &outcomes,
 std::vector<Decision> decide(const profile::Profile &profile,
                              const profile::MachineCosts &machine);
 
+/// Returns the share of all rounds that accept each draft, as a profile has it.
+/// The list ends before the first position without enough outcomes.
+std::vector<double> acceptanceOf(const profile::Profile &profile);
+
 /// Returns the decisions of all machines as a table, and as JSON for
 /// mtp-tune-chart.
 std::string reportText(const profile::Profile &profile);
