@@ -24,9 +24,9 @@ Schema = Union[str, bool, Mapping[str, Any]]
 class RequestOptions(TypedDict, total=False):
     """Options of all requests.
 
-    Penalties, `logit_bias`, `allowed_tokens`, and the five grammars from `json_schema` on need
-    Model.has_logit_rules, which compile(..., without_logit_rules=True) omits. Grammars also need
-    a CPU. A request has at most one grammar.
+    Penalties, `logit_bias`, `allowed_tokens` and the five grammars from `json_schema` on need
+    Model.has_logit_rules: compile(..., without_logit_rules=True) omits the rules. A request has at
+    most one grammar.
     """
 
     max_tokens: Optional[int]
