@@ -59,7 +59,7 @@ class Arguments(unittest.TestCase):
                 ({"k": huge}, "^k: expected"),
                 ({"k": "many"}, "^k: .*got 'many'"),
                 ({"k": True}, "^k: .*got True"),
-                ({"k": np.zeros(2)}, "^k: "),
+                ({"k": np.zeros(2)}, "^k: "), ({"k": 1.0}, "^k: "),
                 ({"temperature": math.nan}, "temperature of 0 or more, got"),
                 ({"temperature": -1}, "temperature of 0 or more"),
                 ({"temperature": 10**400}, "^temperature: "),
@@ -93,8 +93,9 @@ class Arguments(unittest.TestCase):
         self.refuses("unexpected option 'stop'", lambda: self.model.session().add(
             TEXT, stop="x"), TypeError)
         ids = np.array(self.model.encode(TEXT), np.int64)
-        self.assertEqual(self.model.generate(ids, max_tokens=12).tokens, self.expected)
-        self.assertEqual(self.model._own_session().unfinished, [])
+        done = self.model.generate(ids, max_tokens=np.int64(12), k=np.int32(2))
+        self.assertEqual(done.tokens, self.expected)
+        self.assertEqual(self.model._for_texts().unfinished, [])
 
     def test_of_sessions(self):
         for options in ({"k": -1}, {"k": 2**40}, {"threads": -1}, {"threads": 10**6},
@@ -119,6 +120,8 @@ class Arguments(unittest.TestCase):
         for call, text in [
                 (lambda: mtpc.Model(3), "^path: expected a path, got 3"),
                 (lambda: mtpc.Model("a\ud800b"), "^path: .*surrogate"),
+                (lambda: mtpc.Model("a\0b"), "^path: expected a path without NUL"),
+                (lambda: self.model.chat([{"role": "user", "content": "\ud800"}]), "surrogate"),
                 (lambda: mtpc.Model(path, device="tpu"), "^device: .*'tpu'"),
                 (lambda: mtpc.Model(path, device=3), "^device: expected a text, got 3"),
                 (lambda: mtpc.Model(path, gpu=-1), "^gpu: .*got -1"),
@@ -261,6 +264,22 @@ class Processes(unittest.TestCase):
             print(error, file=sys.stderr)
             return 1
 
+    def test_daemon_threads_at_the_end(self):
+        code = f"""
+import threading, time, mtpc
+model = mtpc.Model({self.model.path!r}, threads=1)
+def work():
+    while True:
+        model.generate({TEXT!r}, max_tokens=400, ignore_eos=True)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep({{}})
+"""
+        for seconds in (0.05, 0.1, 0.15):
+            done = subprocess.run([sys.executable, "-c", code.format(seconds)], check=False,
+                                  capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_ctrl_c_in_every_call(self):
         calls = ["model.chat([{'role': 'user', 'content': 'Hello'}], ignore_eos=True)",
                  "model.score('The king. ' * 100)", "model.encode('a b ' * 5000)",
@@ -312,7 +331,7 @@ try:
     forever()
 except KeyboardInterrupt:
     pass
-assert model._own_session().unfinished == []
+assert model._for_texts().unfinished == []
 assert model.generate(TEXT, max_tokens=20).tokens == expected
 print("still here")
 """
@@ -431,7 +450,7 @@ class Tasks(unittest.TestCase):
 
         asyncio.run(everything())
         gc.collect()
-        self.assertEqual(model._own_session().unfinished, [])
+        self.assertEqual(model._for_texts().unfinished, [])
 
     def test_end_with_their_loop(self):
         model = support.bundled()
@@ -444,7 +463,7 @@ class Tasks(unittest.TestCase):
         asyncio.run(begin())
         del self.events, self.stream
         gc.collect()
-        self.assertEqual(model._own_session().unfinished, [])
+        self.assertEqual(model._for_texts().unfinished, [])
 
     def test_drops_in_any_order(self):
         path = support.bundled().path

@@ -158,7 +158,7 @@ except KeyboardInterrupt:
         # Costs are of one thread.
         with self.assertLogs("mtpc", logging.WARNING) as logs:
             model.session(k="auto", profile=profile, threads=2)
-        self.assertIn("profile: machines.threads: expected 2, got 1", logs.output[0])
+        self.assertIn("profile: machines.threads: expected 2, got 1", "\n".join(logs.output))
         with self.assertRaisesRegex(mtpc.FailedPreconditionError, "expected a profile of"):
             support.bundled("suffix", profile=profile)
         made = self.folder / "model.profile"
@@ -244,6 +244,16 @@ class Types(unittest.TestCase):
         defined = {node.name for node in ast.parse(stub).body
                    if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
         self.assertEqual(defined | {"version"}, {n for n in dir(_core) if not n.startswith("__")})
+
+    def test_fields_have_docstrings(self):
+        import ast
+        source = (support.TREE / "tools/python/mtpc/types.py").read_text(encoding="utf-8")
+        for kind in ast.parse(source).body:
+            body = kind.body if isinstance(kind, ast.ClassDef) else []
+            for field, after in zip(body, [*body[1:], None]):
+                if isinstance(field, ast.AnnAssign):
+                    text = after.value if isinstance(after, ast.Expr) else None
+                    self.assertIsInstance(text, ast.Constant, f"{kind.name}.{field.target.id}")
 
     def test_docstrings(self):
         for name in mtpc.__all__:

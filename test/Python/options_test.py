@@ -5,6 +5,7 @@ grammars and tools.
 usage: options_test.py BUILD [unittest's arguments]
 """
 
+import dataclasses
 import json
 import math
 import unittest
@@ -157,7 +158,7 @@ class Stops(unittest.TestCase):
                 events = list(self.model.stream(TEXT, max_tokens=60, temperature=0, k=k, stop=stop))
                 self.assertEqual("".join(event.text for event in events), expected)
                 self.assertEqual(events[-1].finish_reason, "stop")
-        self.assertEqual(self.model._own_session().unfinished, [])
+        self.assertEqual(self.model._for_texts().unfinished, [])
 
     def test_end_the_sequence(self):
         stop = self.whole.text[5:9]
@@ -247,7 +248,7 @@ class Grammars(unittest.TestCase):
                 ({"regex": 3}, "^regex: expected a string, got 3")]:
             with self.subTest(options=options), self.assertRaisesRegex(mtpc.Error, text):
                 self.model.generate(TEXT, **options)
-        self.assertEqual(self.model._own_session().unfinished, [])
+        self.assertEqual(self.model._for_texts().unfinished, [])
         # No grammar at all.
         self.model.generate(TEXT, max_tokens=2, json_object=False, regex=None)
 
@@ -340,16 +341,39 @@ class Tools(unittest.TestCase):
                 self.model.chat(messages)
 
     def test_reasoning_is_apart(self):
-        model = self.model
-        regex = "<think>(one|two)</think>three"
-        ids = model.chat(ASK, regex=regex, max_tokens=40, reasoning="think")
-        self.assertIn(ids.reasoning, ("one", "two"))
-        self.assertEqual(ids.text, "three")
-        plain = model.chat(ASK, regex=regex, max_tokens=40, reasoning="none")
-        self.assertIn("<think>", plain.text)
-        self.assertEqual(ids.message["reasoning_content"], ids.reasoning)
-        stopped = model.chat(ASK, regex=regex, max_tokens=40, reasoning="think", stop="hre")
-        self.assertEqual((stopped.text, stopped.stop_string), ("t", "hre"))
+        from mtpc import _core
+        ids = self.model.encode("<think>one two</think>three four", add_start=False)
+
+        def read(reasoning, stop):
+            return _core.answer(self.model._handle, reasoning, "", stop, 0, None).read_all(ids)
+
+        self.assertEqual(read("think", ()), ("three four", "one two"))
+        self.assertEqual(read("think", " four"), ("three", "one two"))
+        self.assertEqual(read("think", " two"), ("", "one"))
+        self.assertEqual(read("none", ())[1], "")
+        done = self.model.chat(ASK, max_tokens=3)
+        thought = dataclasses.replace(done, text="three", reasoning="one")
+        self.assertEqual(thought.message["reasoning_content"], "one")
+
+    def test_grammars_follow_reasoning(self):
+        """An answer may reason before the text of its grammar."""
+        mark = self.model.encode("<think>", add_start=False)
+        begun = self.model.chat(ASK, choice=["yes"], reasoning="think", max_tokens=30,
+                                temperature=0, allowed_tokens=[*mark, *self.model.encode("x")])
+        self.assertTrue(begun.reasoning)
+        self.assertEqual(begun.text, "")
+        plain = self.model.chat(ASK, choice=["yes"], max_tokens=30)
+        self.assertEqual((plain.text, plain.reasoning), ("yes", ""))
+
+    def test_strict_tools(self):
+        strict = json.loads(json.dumps(TOOLS))
+        for one in strict:
+            one["function"]["strict"] = True
+        answer = self.model.chat(ASK, tools=strict, tool_parser="hermes", max_tokens=20)
+        self.assertFalse(answer.text.startswith("<tool_call>"))
+        required = self.model.chat(ASK, tools=strict, tool_parser="hermes", max_tokens=150,
+                                   tool_choice="required", parallel_tool_calls=False)
+        self.assertIn(required.tool_calls[0].name, ("add", "look"))
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ class Generation(unittest.TestCase):
         texts = asyncio.run(all_together())
         self.assertEqual(texts, [self.model.generate(p, max_tokens=30).text for p in PROMPTS])
         gc.collect()
-        self.assertEqual(self.model._own_session().unfinished, [])
+        self.assertEqual(self.model._for_texts().unfinished, [])
 
     def test_threads_share_a_session(self):
         expected = [self.model.generate(p, max_tokens=60, temperature=1, seed=1).tokens
@@ -420,7 +420,7 @@ try:
     forever()
 except KeyboardInterrupt:
     pass
-assert session.unfinished == [] and model._own_session().unfinished == []
+assert session.unfinished == [] and model._for_texts().unfinished == []
 assert model.generate({text!r}, max_tokens=20).tokens == expected
 print("still here")
 """

@@ -122,6 +122,12 @@ class Wheel(unittest.TestCase):
                 print(f"-- {heading}\n{out}", flush=True)
                 self.assertTrue(out)
 
+    def test_source_distributions_are_refused(self):
+        with self.assertRaisesRegex(AssertionError, "expected a wheel .*, got a source"):
+            run(sys.executable, "-B", "-c", "import wheel_backend; wheel_backend.build_sdist('.')",
+                cwd=support.TREE / "tools" / "python",
+                env=dict(os.environ, PYTHONPATH=os.pathsep.join(["wheel", PACKAGES])))
+
     def test_the_rule_has_30_lines(self):
         code, = [code for heading, code in blocks() if heading == "A new accept rule"]
         rule = re.search(r'RULE = """(.*?)"""', code, re.DOTALL)[1]

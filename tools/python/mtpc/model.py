@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, conversation, errors
-from .request import check_names, flag, path_text, shortened, token_ids, utf8, whole
+from . import _core, conversation
+from .request import check_names, flag, path_text, session_k, token_ids, utf8, whole
 from .session import Session
-from .stream import Stream
+from .texts import Texts
 from .types import (
     Array,
-    ChatOptions,
-    Completion,
     Drafts,
     Envelope,
     FunctionType,
-    GenerateOptions,
     GenerationDefaults,
     Message,
     OutputType,
@@ -56,7 +54,7 @@ def load(
         flag("verify", verify), profile_path)
 
 
-class Model:
+class Model(Texts):
     """An artifact of mtpc, mapped and checked.
 
     An artifact contains native code. Load only artifacts that you trust.
@@ -264,14 +262,11 @@ class Model:
             "threads": self._threads if threads is None else threads,
             "max_batch": max_batch,
             "logits": logits,
-            "automatic_k": k == "auto",
+            "automatic_k": isinstance(k, str) and k == "auto",
             **options,
         }
-        if isinstance(k, int):
-            fields["k"] = k
-        elif k is not None and k != "auto":
-            raise errors.InvalidArgumentError(
-                f"k: expected a number of 0 or more or 'auto', got {shortened(k)}")
+        if k is not None and not fields["automatic_k"]:
+            fields["k"] = session_k(k)
         session = Session(self, _core.open_session(self._handle, fields), logits)
         for note in session._handle.profile_notes:
             _LOG.warning("profile: %s", note)
@@ -285,7 +280,7 @@ class Model:
     def _device(self) -> Device:
         return "cuda" if self.device == "cuda" else "cpu"
 
-    def _own_session(self) -> Session:
+    def _for_texts(self) -> Session:
         with self._lock:
             if self._session is None or self._session.is_closed:
                 self._session = self._twin().session()
@@ -294,42 +289,6 @@ class Model:
     def _twin(self) -> Model:
         """Returns a model for an own session, so that no cycle of references keeps it."""
         return Model._of(self._handle, self._path, self._threads, self._files)
-
-    def generate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Completion:
-        """Continues a prompt. `GenerateOptions` describes the options."""
-        return self._own_session().generate(prompt, **options)
-
-    def generate_all(
-        self, prompts: Sequence[Prompt], **options: Unpack[GenerateOptions]
-    ) -> list[Completion]:
-        """Continues several prompts, which share rounds. Returns the texts in their order."""
-        return self._own_session().generate_all(prompts, **options)
-
-    def stream(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Stream:
-        """Begins a text and returns its events, for `for` and `async for`."""
-        return self._own_session().stream(prompt, **options)
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[False] = False,
-        **options: Unpack[ChatOptions],
-    ) -> Completion: ...
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[True], **options: Unpack[ChatOptions]
-    ) -> Stream: ...
-
-    def chat(
-        self, messages: Sequence[Message], *, stream: bool = False, **options: Unpack[ChatOptions]
-    ) -> Union[Completion, Stream]:
-        """Answers a conversation by the model's chat template.
-
-        - messages: dictionaries with "role" and "content", as the template knows them
-        - stream: return the events, for `for` and `async for`, instead of the whole answer
-        - options: `ChatOptions`; max_tokens is the rest of the context by default
-        """
-        return self._own_session().chat(messages, stream=stream, **options)
 
     def chat_prompt(
         self,
@@ -345,7 +304,7 @@ class Model:
 
     def call(self, name: str, *inputs: npt.ArrayLike) -> list[Array]:
         """Runs an exported function, in the model's own session."""
-        return self._own_session().call(name, *inputs)
+        return self._for_texts().call(name, *inputs)
 
     def score(
         self, prompt: Prompt, *, special: bool = False, add_start: bool = True
@@ -387,3 +346,5 @@ def _forget_sessions() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_sessions)
+# Daemon threads may still be in the extension.
+atexit.register(_core.end)

@@ -41,10 +41,13 @@ def check_names(function: str, options: Mapping[str, object], kind: Any) -> None
 
 def whole(name: str, value: object, most: int = 2**32 - 1) -> int:
     """Returns a whole number of 0 to `most`."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
         raise errors.InvalidArgumentError(
-            f"{name}: expected a whole number, got {shortened(value)}")
-    number = operator.index(value)
+            f"{name}: expected a whole number, got {shortened(value)}") from None
     if not 0 <= number <= most:
         raise errors.InvalidArgumentError(
             f"{name}: expected a whole number of 0 to {most}, got {number}")
@@ -62,10 +65,14 @@ def flag(name: str, value: object) -> bool:
 def path_text(name: str, path: object) -> str:
     """Returns a path as a text in UTF-8."""
     try:
-        return utf8(name, os.fsdecode(path))  # type: ignore[arg-type]
+        text = utf8(name, os.fsdecode(path))  # type: ignore[arg-type]
     except TypeError:
         raise errors.InvalidArgumentError(
             f"{name}: expected a path, got {shortened(path)}") from None
+    if "\0" in text:
+        raise errors.InvalidArgumentError(
+            f"{name}: expected a path without NUL, got {shortened(text)}")
+    return text
 
 
 def token_ids(name: str, values: object) -> list[int]:
@@ -94,10 +101,20 @@ def utf8(name: str, text: object) -> str:
 def to_json(name: str, value: object) -> str:
     """Returns the JSON of a value that a caller gave as `name`."""
     try:
-        return json.dumps(value, allow_nan=False)
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise errors.InvalidArgumentError(
             f"{name}: expected values of JSON, got others ({error})") from None
+    return utf8(name, text)
+
+
+def session_k(k: object) -> int:
+    """Returns a number of drafts."""
+    try:
+        return whole("k", k, _AUTOMATIC_K - 1)
+    except errors.InvalidArgumentError:
+        raise errors.InvalidArgumentError(
+            f"k: expected a number of 0 or more or 'auto', got {shortened(k)}") from None
 
 
 def request_k(k: Drafts) -> int:
@@ -106,10 +123,7 @@ def request_k(k: Drafts) -> int:
         return _SESSIONS_K
     if isinstance(k, str) and k == "auto":
         return _AUTOMATIC_K
-    if isinstance(k, bool) or not isinstance(k, int) or not 0 <= k < _AUTOMATIC_K:
-        raise errors.InvalidArgumentError(
-            f"k: expected a number of 0 or more or 'auto', got {shortened(k)}")
-    return k
+    return session_k(k)
 
 
 def request_input(model: Model, name: str, value: npt.ArrayLike) -> arrays.RawTensor:
@@ -127,7 +141,7 @@ def _set_constraint(fields: dict[str, Any]) -> None:
     if given.get("json_object") is False:
         del given["json_object"]
     compact = flag("compact", fields.pop("compact", False))
-    names = [*(["tool_choice"] if "constraint" in fields else []), *given]
+    names = [*(["tool_choice"] if "calls" in fields else []), *given]
     if len(names) > 1:
         raise errors.InvalidArgumentError(
             f"{names[1]}: expected one grammar in a request, got {' and '.join(names)}")

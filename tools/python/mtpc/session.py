@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,10 @@ import numpy.typing as npt
 from . import _core, arrays, conversation, errors
 from .request import check_names, request_fields, request_input, token_ids, utf8, whole
 from .stream import Stream, read_update
+from .texts import Texts
 from .types import (
     AddOptions,
     Array,
-    ChatOptions,
-    Completion,
-    GenerateOptions,
     KvUsage,
     Message,
     Prompt,
@@ -40,7 +37,7 @@ def _sequence(id: int) -> int:
     return whole("id", id, 2**64 - 1)
 
 
-class Session:
+class Session(Texts):
     """Runs sequences of a model with memory, KV pages and threads of its own.
 
     `Model.session()` makes one. A session is a context manager, and `close()` frees its memory at
@@ -180,13 +177,8 @@ class Session:
 
     # Texts.
 
-    def stream(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Stream:
-        """Begins a text and returns its events, for `for` and `async for`."""
-        check_names("stream", options, GenerateOptions)
-        given: dict[str, Any] = dict(options)
-        stop = given.pop("stop", None)
-        fields = request_fields(self._model, prompt, given)
-        return Stream(self, fields, self._answer(fields, stop))
+    def _for_texts(self) -> Session:
+        return self
 
     def _answer(
         self, fields: Mapping[str, Any], stop: Any, reasoning: str = "", prompt: str = "",
@@ -199,22 +191,15 @@ class Session:
         return _core.answer(
             self._model._handle, reasoning, prompt, stops, fields.get("min_tokens", 0), tools)
 
-    def generate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Completion:
-        """Continues a prompt. `GenerateOptions` describes the options.
+    def _begin(self, prompt: Prompt, options: Mapping[str, Any]) -> Stream:
+        given = dict(options)
+        stop = given.pop("stop", None)
+        fields = request_fields(self._model, prompt, given)
+        return Stream(self, fields, self._answer(fields, stop))
 
-        Raises the errors of the session. KeyboardInterrupt ends the sequence.
-        """
-        return self.stream(prompt, **options).result()
+    def _begin_chat(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Stream:
+        given = dict(options)
 
-    def generate_all(
-        self, prompts: Sequence[Prompt], **options: Unpack[GenerateOptions]
-    ) -> list[Completion]:
-        """Continues several prompts, which share rounds. Returns the texts in their order."""
-        with contextlib.ExitStack() as stack:
-            streams = [stack.enter_context(self.stream(prompt, **options)) for prompt in prompts]
-            return [stream.result() for stream in streams]
-
-    def _chat_stream(self, messages: Sequence[Message], given: dict[str, Any]) -> Stream:
         def take(name: str, default: Any) -> Any:
             value = given.pop(name, None)
             return default if value is None else value
@@ -227,40 +212,18 @@ class Session:
         text, ids = _core.encode_chat(
             model._handle, conversation.chat_request(read, tools, take("template", None)))
         reasoning, stop = utf8("reasoning", take("reasoning", "auto")), take("stop", None)
-        if callable_tools and callable_tools.schema:
-            # The answer is JSON from its first token on.
-            reasoning = "none"
-            given["constraint"] = ("tool_choice", callable_tools.schema, True)
+        given["start"] = (reasoning, text)
+        if callable_tools and callable_tools.is_required:
+            given["calls"] = callable_tools
         if given.get("max_tokens") is None:
             envelope = model.envelope
             given["max_tokens"] = max(1, envelope.max_context - len(ids)) if envelope else 1
         fields = request_fields(model, ids, given)
+        if callable_tools and callable_tools.has_strict and model.masks_tokens:
+            if "constraint" not in fields:
+                fields["calls"] = callable_tools
         answer = self._answer(fields, stop, reasoning, text, callable_tools)
         return Stream(self, fields, answer, conversation.count_calls(read))
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[False] = False,
-        **options: Unpack[ChatOptions],
-    ) -> Completion: ...
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[True], **options: Unpack[ChatOptions]
-    ) -> Stream: ...
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: bool, **options: Unpack[ChatOptions]
-    ) -> Union[Completion, Stream]: ...
-
-    def chat(
-        self, messages: Sequence[Message], *, stream: bool = False, **options: Unpack[ChatOptions]
-    ) -> Union[Completion, Stream]:
-        """Answers a conversation. Model.chat() describes the arguments."""
-        check_names("chat", options, ChatOptions)
-        answer = self._chat_stream(messages, dict(options))
-        return answer if stream else answer.result()
 
     # Functions.
 

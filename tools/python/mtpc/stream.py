@@ -54,6 +54,10 @@ def _joined(outputs: Sequence[Output]) -> tuple[Output, ...]:
     return tuple(joined)
 
 
+def _closed() -> errors.FailedPreconditionError:
+    return errors.FailedPreconditionError("expected an open stream, got a closed one")
+
+
 class Stream(Iterator[Event]):
     """The events of one text. An iterator and a context manager.
 
@@ -108,6 +112,12 @@ class Stream(Iterator[Event]):
                 if update.finish_reason:
                     self._finish(id, update, stop)
                 return event
+            except errors.NotFoundError:
+                if self._id is None:
+                    # Another thread has closed the stream after its last update.
+                    raise _closed() from None
+                self.close()
+                raise
             except BaseException:
                 self.close()
                 raise
@@ -148,7 +158,7 @@ class Stream(Iterator[Event]):
         """Waits for the end, and returns the whole text, events that were read included."""
         while self._completion is None:
             if self._next(True) is None and self._completion is None:
-                raise errors.FailedPreconditionError("expected an open stream, got a closed one")
+                raise _closed()
         return self._completion
 
     def cancel(self) -> None:
@@ -212,5 +222,5 @@ class Stream(Iterator[Event]):
         async for _ in self:
             pass
         if self._completion is None:
-            raise errors.FailedPreconditionError("expected an open stream, got a closed one")
+            raise _closed()
         return self._completion

@@ -24,9 +24,9 @@ Schema = Union[str, bool, Mapping[str, Any]]
 class RequestOptions(TypedDict, total=False):
     """Options of all requests.
 
-    Penalties, `logit_bias`, `allowed_tokens`, and the five grammars from `json_schema` on need
-    Model.has_logit_rules, which compile(..., without_logit_rules=True) omits. Grammars also need
-    a CPU. A request has at most one grammar.
+    Penalties, `logit_bias`, `allowed_tokens` and the five grammars from `json_schema` on need
+    Model.has_logit_rules: compile(..., without_logit_rules=True) omits the rules. A request has at
+    most one grammar.
     """
 
     max_tokens: Optional[int]
@@ -131,21 +131,35 @@ class ChatOptions(GenerateOptions, total=False):
 
 
 class SessionOptions(TypedDict, total=False):
-    """Further options of Model.session(), described in mtp/session.h."""
+    """Further options of Model.session(). mtp/session.h has all details."""
 
     pin_threads: bool
+    """Bind each thread to a processor."""
     populate_memory: bool
+    """Take the memory of KV pages and states at once, if it is at most half of the free memory."""
     kv_pages: int
+    """KV pages; 0: enough for every slot at full context."""
     prefill_chunk: int
+    """Most tokens of a prompt in one pass, of Envelope.prefill_chunks; 0: the envelope's."""
     chunks_per_step: int
+    """Most chunks of prompts in a step; 0: one while sequences run."""
     prompt_milliseconds: int
+    """Time for which prompts may delay running sequences in a step, in milliseconds."""
     step_milliseconds: int
+    """Target time of a round that has rows of prompts, in milliseconds; 0: of a round plus
+    `prompt_milliseconds`."""
     separate_prompts: bool
+    """Compute prompts in passes of their own only."""
     rounds_per_launch: int
+    """Most rounds on the device without the host between them; 0: 1 on a CPU, 16 on a GPU."""
     prefix_cache: bool
+    """Share the KV pages of equal prefixes; true by default."""
     snapshot_bytes: int
+    """Memory for snapshots of recurrent states, in bytes."""
     snapshot_tokens: int
+    """Prompt tokens between two snapshots."""
     deterministic: bool
+    """Compute prompts on a GPU with the artifact's own kernels only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,7 +233,9 @@ class FunctionType:
     """Inputs and outputs of an exported function, in order."""
 
     inputs: tuple[TensorType, ...]
+    """Types of the arguments."""
     outputs: tuple[TensorType, ...]
+    """Types of the results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,15 +302,18 @@ class KvUsage:
     """Use of the KV pages, in pages."""
 
     free: int
+    """Pages without entries."""
     cached: int
     """Pages kept for reuse; given up when other sequences need them."""
     held: int
+    """Pages of sequences."""
 
 
 class TokenLogprob(NamedTuple):
     """A token and the natural logarithm of its probability."""
 
     token: int
+    """The token's id."""
     logprob: float
     """-inf for a token that the filters drop."""
 
@@ -320,6 +339,7 @@ class ToolCall:
     id: str
     """Nine letters and digits, different from the ids of earlier calls of the conversation."""
     name: str
+    """Name of the tool."""
     json: str
     """The arguments as the model wrote them, a JSON object."""
 
@@ -335,6 +355,7 @@ class Output:
     """Rows of an output that a request asked for."""
 
     name: str
+    """Name in Model.request_outputs."""
     rows: Array
     """[rows, ...]: a row for each token, or for each round of an output per round."""
     tokens: tuple[int, ...]
@@ -368,6 +389,7 @@ class Update:
     drafted: int
     """Drafts in the rounds that gave these tokens."""
     outputs: tuple[Output, ...]
+    """Rows of the outputs that the request asked for."""
     seen: Optional[SeenDrafts]
     """Drafts of a stopped round, with `sees_drafts`."""
     logprobs: tuple[TokenLogprobs, ...] = ()
@@ -399,6 +421,7 @@ class Completion:
     """A generated text."""
 
     text: str
+    """The text, without a stop string."""
     tokens: tuple[int, ...]
     """Output tokens, without the token that ended the text."""
     finish_reason: str
@@ -408,6 +431,7 @@ class Completion:
     prompt_tokens: int
     """Length of the prompt, in tokens."""
     statistics: Statistics
+    """Counts of the sequence."""
     reasoning: str = ""
     """Text of the reasoning, in chats."""
     tool_calls: tuple[ToolCall, ...] = ()
@@ -419,6 +443,7 @@ class Completion:
     prompt_logprobs: Optional[tuple[TokenLogprobs, ...]] = None
     """An element for each prompt token after the first, with `prompt_logprobs`."""
     outputs: tuple[Output, ...] = ()
+    """Rows of the outputs that the request asked for, of all tokens or rounds."""
     logits: Optional[npt.NDArray[np.float32]] = None
     """[tokens, vocab]: the rows from which the tokens were picked, of a session with
     logits="all"."""

@@ -16,17 +16,6 @@
 
 namespace mtp::python {
 
-/// The tools that an answer may call, and the format of its calls.
-struct AnswerTools {
-  ToolSet set;
-  ToolFormat format = ToolFormat::None;
-  /// Whether an answer may have several calls.
-  bool isParallel = true;
-  /// The JSON schema of answers that must consist of calls; empty: answers may
-  /// be text.
-  std::string schema;
-};
-
 struct AnswerOptions {
   /// How the answer marks reasoning. `prompt` is the text of the prompt, in
   /// which the reasoning may already begin.

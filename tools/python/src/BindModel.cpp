@@ -10,6 +10,7 @@
 #include "tools/mtp-dump/DumpProfile.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
 #include "tools/python/src/Values.h"
 #include "tools/start/StartModel.h"
@@ -51,7 +52,7 @@ static ModelHandle loadModel(const std::string &path, const std::string &device,
                              uint32_t gpu, bool copy, bool verify,
                              const std::string &profile) {
   LoadOptions options = loadOptions(device, gpu, copy, verify, profile);
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   return {take(LoadedModel::load(path, options, std::nullopt))};
 }
 
@@ -63,6 +64,8 @@ static start::StartHost hostOf(const std::string &programs,
   start::StartHost host;
   host.programs = programs;
   host.onLine = [&](const std::string &line) {
+    if (WithoutGil::mustEnd())
+      return;
     nb::gil_scoped_acquire gil;
     try {
       if (!error)
@@ -86,7 +89,7 @@ startModel(const std::string &path, const start::StartOptions &options,
   ModelHandle handle;
   std::string artifact;
   {
-    nb::gil_scoped_release release;
+    WithoutGil unlocked;
     Status status = start::checkStart(path, options);
     if (status.isOk()) {
       auto started = start::findArtifact("mtpc", path, options, &host);
@@ -126,7 +129,7 @@ static std::string dumpProfile(const std::string &path, bool isPlain,
 
 static std::string dump(const std::string &path, const std::string &program,
                         bool json, bool commands) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   if (isProfile(path))
     return dumpProfile(path, program.empty() && !commands, json);
   std::shared_ptr<const ArtifactFile> file =

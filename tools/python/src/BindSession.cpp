@@ -4,10 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionProfile.h"
 #include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
 #include "tools/python/src/RequestFields.h"
 #include "tools/python/src/Values.h"
@@ -53,7 +55,7 @@ bool SessionHandle::isClosed() const {
 template <typename F>
 static auto release(const SessionHandle &handle, F function) {
   std::shared_ptr<SharedSession> session = handle.get();
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   // Frees the session, if another thread has closed it, without the GIL.
   std::shared_ptr<SharedSession> used = std::move(session);
   return function(*used);
@@ -143,7 +145,7 @@ static nb::list step(const SessionHandle &handle) {
 static SessionHandle *openSession(const ModelHandle &model,
                                   const nb::dict &fields) {
   SessionOptions options = sessionOptions(fields);
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   return new SessionHandle(
       take(SharedSession::create(model.loaded->model(), options)),
       model.loaded);
@@ -205,17 +207,24 @@ static std::vector<int32_t> output(const SessionHandle &handle, SequenceId id) {
   return ids;
 }
 
+/// Returns a failure that begins with an argument. A message may begin with a
+/// place in the argument: "[1].function: ...".
+static Status withArgument(const Status &status, const std::string &argument) {
+  std::string_view between = status.message().starts_with('[') ? "" : ": ";
+  return {status.code(), strCat(argument, between, status.message())};
+}
+
 static SequenceId add(const SessionHandle &handle, const nb::dict &fields,
                       bool hasStream) {
   Request request = requestOf(fields);
-  std::optional<AskedGrammar> asked = grammarOf(fields);
+  auto asked = constraintOf(fields);
   return take(
       release(handle, [&](SharedSession &session) -> Result<SequenceId> {
         if (asked) {
-          auto constraint =
-              handle.getModel().constraint(asked->source, asked->isCompact);
+          const auto &[demand, argument] = *asked;
+          auto constraint = handle.getModel().constraint(demand);
           if (!constraint)
-            return constraint.status().withContext(asked->argument);
+            return withArgument(constraint.status(), argument);
           request.constraint = std::move(*constraint);
         }
         return session.add(std::move(request), hasStream);
@@ -311,9 +320,7 @@ void python::bindSession(nb::module_ &module) {
   module.def("open_session", &openSession, "model"_a, "options"_a);
   bindSequences(session);
   bindStatistics(session);
-  session
-      .def("close", &SessionHandle::close,
-           nb::call_guard<nb::gil_scoped_release>())
+  session.def("close", &SessionHandle::close, nb::call_guard<WithoutGil>())
       .def_prop_ro("is_closed", &SessionHandle::isClosed)
       .def_prop_ro("is_idle",
                    [](Handle s) {

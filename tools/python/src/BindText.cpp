@@ -1,10 +1,10 @@
 //===- BindText.cpp - Texts of prompts and answers ------------------------===//
 
-#include "runtime/chat/tools/CallSchema.h"
 #include "runtime/core/StrCat.h"
 #include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
 #include "tools/python/src/RequestFields.h"
 #include "tools/support/PromptText.h"
@@ -20,16 +20,10 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 using Ids = std::vector<int32_t>;
-using Tools = std::shared_ptr<const AnswerTools>;
-
-/// Tools of an answer, as an object of Python.
-struct ToolsHandle {
-  Tools tools;
-};
 
 static Ids encode(const ModelHandle &handle, const std::string &text,
                   bool addStart, bool special) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   const Tokenizer *tokenizer = take(handle.loaded->tokenizer());
   return take(promptIds(text, {addStart, special},
                         handle.loaded->model()->generation(), *tokenizer));
@@ -37,7 +31,7 @@ static Ids encode(const ModelHandle &handle, const std::string &text,
 
 static std::string decode(const ModelHandle &handle, const Ids &ids,
                           bool skipSpecial) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   DecodeOptions options;
   options.skipSpecial = skipSpecial;
   return take(take(handle.loaded->tokenizer())->decode(ids, options));
@@ -51,34 +45,24 @@ static std::string listOf(const std::vector<std::string_view> &names) {
   return text;
 }
 
-static ReasoningFormat formatOf(const ModelHandle &handle,
-                                const std::string &name) {
-  if (name == "auto")
-    return take(handle.loaded->reasoning());
-  std::optional<ReasoningFormat> format = findReasoningFormat(name);
-  if (!format)
-    throw StatusError(invalidArgument(
-        strCat("reasoning: expected 'auto' or the name of a format (",
-               listOf(reasoningFormatNames()), "), got '", name, "'")));
-  return *format;
-}
-
 static std::pair<std::string, Ids> encodeChat(const ModelHandle &handle,
                                               const std::string &request) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   return take(handle.loaded->encodeChat(request));
 }
 
 /// Returns whether templates read arguments of calls as text, and whether they
 /// want null as the content beside calls.
 static std::pair<bool, bool> callForm(const ModelHandle &handle) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   CallForm form = take(handle.loaded->callForm());
   return {form.hasTextArguments, form.hasNullContent};
 }
 
+/// Returns the format of calls. Without one, calls that a grammar demands are
+/// JSON.
 static ToolFormat toolFormatOf(const ModelHandle &handle,
-                               const std::string &name) {
+                               const std::string &name, bool isRequired) {
   if (name != "auto") {
     std::optional<ToolFormat> format = findToolFormat(name);
     if (!format || *format == ToolFormat::None)
@@ -89,11 +73,11 @@ static ToolFormat toolFormatOf(const ModelHandle &handle,
   }
   ToolFormat format =
       detectToolFormat(take(handle.loaded->chat())->source(/*hasTools=*/true));
-  if (format == ToolFormat::None)
+  if (format == ToolFormat::None && !isRequired)
     throw StatusError(failedPrecondition(
         "tools: expected a chat template with a known format of calls, got "
         "another one; tool_parser names a format"));
-  return format;
+  return format == ToolFormat::None ? ToolFormat::Json : format;
 }
 
 /// Reads tools, JSON in the form of OpenAI's chats. `choice` is "auto",
@@ -107,23 +91,18 @@ static ToolsHandle readTools(const ModelHandle &handle, const std::string &json,
     throw StatusError(
         {set.status().code(), strCat("tools", set.status().message())});
   tools->set = *std::move(set);
+  tools->json = json;
   tools->isParallel = isParallel;
-  if (choice == "auto") {
-    tools->format = toolFormatOf(handle, parser);
-    return {std::move(tools)};
-  }
-  CallDemand demand;
-  demand.isParallel = isParallel;
-  if (choice != "required") {
-    demand.only = tools->set.find(choice);
-    if (!demand.only)
+  tools->isRequired = choice != "auto";
+  tools->format = toolFormatOf(handle, parser, tools->isRequired);
+  if (tools->isRequired && choice != "required") {
+    if (!tools->set.find(choice))
       throw StatusError(invalidArgument(
           strCat("tool_choice: expected 'auto', 'none', 'required' or the name "
                  "of one of 'tools', got '",
                  choice, "'")));
+    tools->only = choice;
   }
-  tools->format = ToolFormat::Json;
-  tools->schema = take(callSchema(tools->set, demand));
   return {std::move(tools)};
 }
 
@@ -135,13 +114,25 @@ makeAnswer(const ModelHandle &model, const std::string &reasoning,
            const ToolsHandle *tools) {
   AnswerOptions options;
   if (!reasoning.empty())
-    options.reasoning = formatOf(model, reasoning);
+    options.reasoning = take(model.loaded->reasoning(reasoning));
   options.prompt = prompt;
   options.stops = stringsOf(stop, "stop");
   options.minTokens = countOf(minTokens, "min_tokens");
   if (tools)
     options.tools = tools->tools;
   return take(AnswerText::create(model.loaded, std::move(options)));
+}
+
+/// Adds tokens as the last update of a sequence, for tests. Returns (content,
+/// reasoning).
+static std::pair<std::string, std::string> readAll(AnswerText &answer,
+                                                   const Ids &ids) {
+  SequenceUpdate update;
+  update.tokens = ids;
+  update.finish = FinishReason::Length;
+  check(answer.take(update));
+  AnswerNews news = answer.takeNews();
+  return {std::move(news.content), std::move(news.reasoning)};
 }
 
 void python::bindText(nb::module_ &module) {
@@ -151,11 +142,13 @@ void python::bindText(nb::module_ &module) {
   module.def("encode_chat", &encodeChat, "model"_a, "request"_a);
   module.def("call_form", &callForm, "model"_a);
   nb::class_<ToolsHandle>(module, "Tools")
-      .def_prop_ro("schema",
-                   [](const ToolsHandle &t) { return t.tools->schema; });
+      .def_prop_ro("is_required",
+                   [](const ToolsHandle &t) { return t.tools->isRequired; })
+      .def_prop_ro("has_strict",
+                   [](const ToolsHandle &t) { return t.tools->hasStrict(); });
   module.def("read_tools", &readTools, "model"_a, "json"_a, "parser"_a,
              "choice"_a, "is_parallel"_a);
-  nb::class_<AnswerText>(module, "Answer");
+  nb::class_<AnswerText>(module, "Answer").def("read_all", &readAll, "ids"_a);
   module.def("answer", &makeAnswer, "model"_a, "reasoning"_a, "prompt"_a,
              "stop"_a, "min_tokens"_a, "tools"_a.none());
 }

@@ -1,6 +1,7 @@
 //===- Errors.cpp - Failures as exceptions of Python ----------------------===//
 
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 
 #include <string>
 
@@ -34,6 +35,8 @@ void python::registerErrors() {
 }
 
 bool python::Signals::haveRaised() {
+  if (WithoutGil::mustEnd())
+    return true;
   nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0)
     return false;

@@ -17,6 +17,11 @@ struct ModelHandle {
   std::shared_ptr<const LoadedModel> loaded;
 };
 
+/// The tools of an answer.
+struct ToolsHandle {
+  std::shared_ptr<const AnswerTools> tools;
+};
+
 /// A session that its owner may close while other threads use it. The last
 /// user frees it. A forked process has no threads of the session, so it can
 /// neither use the session nor free it.

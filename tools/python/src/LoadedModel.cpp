@@ -18,8 +18,8 @@ LoadedModel::load(const std::string &path, const LoadOptions &options,
   made->cached = std::move(cached);
   const EnvelopeInfo *envelope = made->loaded->envelope();
   if (made->texts && envelope)
-    made->constraints.emplace(*made->texts, envelope->vocab,
-                              made->loaded->generation().eos);
+    made->grammars.emplace(*made->texts, envelope->vocab,
+                           made->loaded->generation().eos);
   return std::shared_ptr<const LoadedModel>(std::move(made));
 }
 
@@ -58,9 +58,19 @@ LoadedModel::encodeChat(std::string_view request) const {
   return std::pair(std::move(prompt.text), std::move(ids));
 }
 
-Result<ReasoningFormat> LoadedModel::reasoning() const {
-  MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
-  return detectReasoningFormat(templates->source());
+Result<ReasoningFormat> LoadedModel::reasoning(std::string_view name) const {
+  if (name == "auto") {
+    MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
+    return detectReasoningFormat(templates->source());
+  }
+  if (std::optional<ReasoningFormat> format = findReasoningFormat(name))
+    return *format;
+  std::string names;
+  for (std::string_view known : reasoningFormatNames())
+    names += strCat(names.empty() ? "" : ", ", known);
+  return invalidArgument(
+      strCat("reasoning: expected 'auto' or the name of a format (", names,
+             "), got '", name, "'"));
 }
 
 Result<CallForm> LoadedModel::callForm() const {
@@ -69,10 +79,27 @@ Result<CallForm> LoadedModel::callForm() const {
   return form;
 }
 
-Result<std::shared_ptr<const TokenConstraint>>
-LoadedModel::constraint(const grammar::Source &source, bool isCompact) const {
-  if (!constraints || loaded->generation().eos.empty())
+/// Returns how the answer to a conversation begins.
+Result<AnswerStart> LoadedModel::startOf(const AskedConstraint &asked) const {
+  if (asked.reasoning.empty())
+    return AnswerStart();
+  MTP_ASSIGN_OR_RETURN(ReasoningFormat format, reasoning(asked.reasoning));
+  MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
+  AnswerStart start = {format, findReasoningPlace(format, asked.prompt)};
+  // A format is assumed even if the template has no marks.
+  if (start.place == ReasoningPlace::Before && asked.reasoning == "auto" &&
+      templates->source(/*hasTools=*/true).find(reasoningMarks(format).open) ==
+          std::string_view::npos)
+    start.place = ReasoningPlace::None;
+  return start;
+}
+
+AnswerGrammars::Made
+LoadedModel::constraint(const AskedConstraint &asked) const {
+  if (!grammars || loaded->generation().eos.empty())
     return failedPrecondition("expected an artifact with a tokenizer and end "
                               "tokens, got one without");
-  return constraints->find(source, isCompact);
+  MTP_ASSIGN_OR_RETURN(AnswerStart start, startOf(asked));
+  return asked.tools ? grammars->findCalls(*asked.tools, start)
+                     : grammars->find(asked.source, asked.isCompact, start);
 }

@@ -4,6 +4,7 @@
 
 #include "runtime/core/StrCat.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Handles.h"
 #include "tools/python/src/Values.h"
 
 #include <limits>
@@ -174,21 +175,31 @@ static grammar::Source::Kind kindOf(const std::string &argument) {
   return argument == "choice" ? Kind::Choice : Kind::JsonSchema;
 }
 
-std::optional<AskedGrammar> python::grammarOf(const nb::dict &fields) {
+std::optional<std::pair<AskedConstraint, std::string>>
+python::constraintOf(const nb::dict &fields) {
+  AskedConstraint asked;
+  // (reasoning, text of the prompt)
+  if (fields.contains("start")) {
+    auto start = nb::cast<nb::tuple>(fields["start"]);
+    asked.reasoning = convert<std::string>(start[0], "reasoning");
+    asked.prompt = nb::cast<std::string>(start[1]);
+  }
+  if (fields.contains("calls")) {
+    asked.tools = nb::cast<const ToolsHandle &>(fields["calls"]).tools;
+    return std::pair(std::move(asked), std::string("tools"));
+  }
   if (!fields.contains("constraint"))
     return std::nullopt;
   // (argument, text or texts, is compact)
   auto given = nb::cast<nb::tuple>(fields["constraint"]);
-  AskedGrammar asked;
-  asked.argument = nb::cast<std::string>(given[0]);
-  asked.source.kind = kindOf(asked.argument);
+  auto argument = nb::cast<std::string>(given[0]);
+  asked.source.kind = kindOf(argument);
   asked.isCompact = nb::cast<bool>(given[2]);
-  const char *name = asked.argument.c_str();
   if (asked.source.kind == grammar::Source::Kind::Choice)
-    asked.source.choices = convert<Names>(given[1], name);
+    asked.source.choices = convert<Names>(given[1], argument.c_str());
   else
-    asked.source.text = convert<std::string>(given[1], name);
-  return asked;
+    asked.source.text = convert<std::string>(given[1], argument.c_str());
+  return std::pair(std::move(asked), std::move(argument));
 }
 
 std::vector<std::string> python::stringsOf(nb::handle value, const char *name) {

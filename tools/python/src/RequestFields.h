@@ -4,11 +4,13 @@
 #define MTP_TOOLS_PYTHON_SRC_REQUESTFIELDS_H
 
 #include "mtp/session.h"
-#include "runtime/grammar/Compile.h"
+#include "tools/python/src/LoadedModel.h"
 
 #include <nanobind/nanobind.h>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace mtp::python {
 
@@ -19,15 +21,10 @@ SessionOptions sessionOptions(const nanobind::dict &options);
 /// Returns a request without its constraint.
 Request requestOf(const nanobind::dict &fields);
 
-/// A grammar, and the name of the argument that errors concern.
-struct AskedGrammar {
-  std::string argument;
-  grammar::Source source;
-  bool isCompact = false;
-};
-
-/// Returns the grammar of a request, if it has one.
-std::optional<AskedGrammar> grammarOf(const nanobind::dict &fields);
+/// Returns what the text of a request must be, and the argument that errors
+/// concern, if the request has a grammar or calls.
+std::optional<std::pair<AskedConstraint, std::string>>
+constraintOf(const nanobind::dict &fields);
 
 /// Returns a whole number. `name` is the argument.
 uint32_t countOf(nanobind::handle value, const char *name);
