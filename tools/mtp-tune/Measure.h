@@ -26,6 +26,9 @@ struct Measured {
 Result<Measured> measure(const std::shared_ptr<const Model> &model,
                          Options options);
 
+/// Checks the limit on the time of a measurement.
+Status checkMinutes(double minutes);
+
 /// Returns the numbers of slots to measure: powers of two and one and a half
 /// times these, up to the largest.
 std::vector<uint32_t> batchesUpTo(uint32_t most);

@@ -11,7 +11,10 @@
 namespace mtp::tune {
 
 struct Options {
+  /// An artifact, or a module whose alternatives are compiled.
   std::string artifact;
+  /// Flags of mtpc for a module, as a shell would split them.
+  std::string compile;
   /// The profile to write.
   std::string output;
   /// A profile whose measurements are kept in the new one; empty: none.
