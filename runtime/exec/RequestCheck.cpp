@@ -3,6 +3,7 @@
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/PromptScoring.h"
+#include "runtime/profile/Acceptance.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/LogitRules.h"
 
@@ -118,11 +119,8 @@ static Status checkConstraint(const Model::Impl &model,
   if (!model.artifact().findState(kLogitRules) ||
       !model.artifact().findState(kLogitMasks))
     return invalidArgument("expected no grammar, as the model was imported "
-                           "without masks of tokens; import it again with "
-                           "--with-logit-rules");
-  if (model.device != DeviceKind::Cpu)
-    return unimplemented("expected no grammar on a GPU: masks of tokens are "
-                         "tested on the CPU alone");
+                           "with --without-logit-rules or an --accept rule "
+                           "other than exact");
   uint32_t vocab = model.envelope->vocab;
   if (request.constraint->vocab() != vocab)
     return invalidArgument(strCat("expected a constraint over ", vocab,
@@ -159,6 +157,19 @@ static Status checkLogprobs(const Model::Impl &model,
   return okStatus();
 }
 
+/// Checks the lengths of the texts that come with a request.
+static Status checkTexts(const Request &request) {
+  if (request.kind.size() > profile::kMostKindBytes)
+    return invalidArgument(strCat("expected a kind of at most ",
+                                  profile::kMostKindBytes, " bytes, got ",
+                                  request.kind.size()));
+  if (request.cacheSalt.size() > Request::kMaxSalt)
+    return invalidArgument(strCat("expected a cache salt of at most ",
+                                  Request::kMaxSalt, " bytes, got ",
+                                  request.cacheSalt.size()));
+  return okStatus();
+}
+
 Status mtp::checkRequest(const Model::Impl &model,
                          const SessionOptions &options,
                          const Request &request) {
@@ -178,16 +189,13 @@ Status mtp::checkRequest(const Model::Impl &model,
     return invalidArgument(strCat("expected min tokens of at most the ",
                                   request.maxTokens, " max tokens, got ",
                                   request.minTokens));
-  if (request.cacheSalt.size() > Request::kMaxSalt)
-    return invalidArgument(strCat("expected a cache salt of at most ",
-                                  Request::kMaxSalt, " bytes, got ",
-                                  request.cacheSalt.size()));
+  MTP_RETURN_IF_ERROR(checkTexts(request));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
   MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument("expected no penalties, bias or allowed tokens, as "
-                           "the model was imported without them; import it "
-                           "again with --with-logit-rules");
+                           "the model was imported with --without-logit-rules "
+                           "or an --accept rule other than exact");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));

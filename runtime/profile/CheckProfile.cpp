@@ -66,7 +66,31 @@ static Status checkLengths(const std::string &key,
   return okStatus();
 }
 
+/// Checks the lists of kinds, nodes, confidences and tokens.
+static Status checkAcceptanceLengths(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(checkLength("nodes", root.nodes(), kMostTreeNodes));
+  for (uint32_t i = 0; root.nodes() && i < root.nodes()->size(); ++i)
+    MTP_RETURN_IF_ERROR(checkLength(strCat("nodes[", i, "].path"),
+                                    root.nodes()->Get(i)->path(), kMostK));
+  MTP_RETURN_IF_ERROR(checkLength("kinds", root.kinds(), kMostKinds));
+  for (uint32_t i = 0; root.kinds() && i < root.kinds()->size(); ++i) {
+    const schema::ProfileKind &kind = *root.kinds()->Get(i);
+    std::string key = strCat("kinds[", i, "]");
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".name", kind.name(), kMostKindBytes));
+    MTP_RETURN_IF_ERROR(checkLength(key + ".tried", kind.tried(), kMostK));
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".accepted", kind.accepted(), kMostK));
+  }
+  MTP_RETURN_IF_ERROR(checkLength("confidence_tried", root.confidence_tried(),
+                                  kConfidenceBuckets));
+  MTP_RETURN_IF_ERROR(checkLength(
+      "confidence_accepted", root.confidence_accepted(), kConfidenceBuckets));
+  return checkLength("tokens", root.tokens(), kMostCountedTokens);
+}
+
 Status profile::checkCounts(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(checkAcceptanceLengths(root));
   MTP_RETURN_IF_ERROR(
       checkLength("model.name", root.model()->name(), kMostNameBytes));
   MTP_RETURN_IF_ERROR(
@@ -111,6 +135,76 @@ static Status checkOutcomes(const std::string &key, const Outcomes &of) {
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, ".accepted[", j, "]"),
                                              of.accepted[j], 0, of.tried[j]));
     reached = of.accepted[j];
+  }
+  return okStatus();
+}
+
+static std::string textOf(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
+  return "nodes[" + text + "]";
+}
+
+static Status checkNodes(const NodeOutcomes &of) {
+  for (const auto &[path, count] : of.counts) {
+    if (path.empty())
+      return dataLoss("nodes.path: expected at least one rank, got none");
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(textOf(path) + ".path",
+                                             path.back(), 0, kMostNodes - 1));
+    // A node is tried only if its parent was accepted.
+    uint64_t reached = kMostCount;
+    if (path.size() > 1) {
+      auto parent = of.counts.find({path.begin(), path.end() - 1});
+      if (parent == of.counts.end())
+        return dataLoss(textOf(path) + ".path: expected a node whose parent "
+                                       "is in the profile");
+      reached = parent->second.accepted;
+    }
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(textOf(path) + ".tried", count.tried, 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
+                                             count.accepted, 0, count.tried));
+  }
+  return okStatus();
+}
+
+static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    std::string key = strCat("kinds[", i, "]");
+    MTP_RETURN_IF_ERROR(checkOutcomes(key, kinds[i].outcomes));
+    if (kinds[i].name.empty())
+      return dataLoss(key + ".name: expected a name, got none");
+    if (!names.insert(kinds[i].name).second)
+      return dataLoss(strCat(key, ".name: expected each kind once, got '",
+                             kinds[i].name, "' again"));
+  }
+  return okStatus();
+}
+
+static Status checkConfidence(const ConfidenceOutcomes &of) {
+  for (size_t i = 0; i < kConfidenceBuckets; ++i) {
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
+        strCat("confidence_tried[", i, "]"), of.tried[i], 0, kMostCount));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(strCat("confidence_accepted[", i, "]"),
+                             of.accepted[i], 0, of.tried[i]));
+  }
+  return okStatus();
+}
+
+static Status checkTokens(const TokenCounts &of) {
+  for (const auto &[token, count] : of.counts) {
+    std::string key = strCat("tokens[token ", token, "]");
+    for (auto [name, number] : {std::pair(".output", count.output),
+                                std::pair(".drafted", count.drafted),
+                                std::pair(".accepted", count.accepted)})
+      if (number > 0)
+        MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + name, number,
+                                                 kLeastTokenCount, kMostCount));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".accepted", count.accepted,
+                                             0, count.drafted));
   }
   return okStatus();
 }
@@ -234,6 +328,10 @@ Status profile::checkProfile(const Profile &profile) {
       return dataLoss(strCat("outcomes[", i, "].context: expected each kind ",
                              "once, got ", of.context, " again"));
   }
+  MTP_RETURN_IF_ERROR(checkNodes(profile.nodes));
+  MTP_RETURN_IF_ERROR(checkKinds(profile.kinds));
+  MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
+  MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
   std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];

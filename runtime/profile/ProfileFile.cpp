@@ -6,6 +6,7 @@
 #include "runtime/profile/CheckProfile.h"
 #include "runtime/schema/mtp_profile_generated.h"
 
+#include <algorithm>
 #include <cstring>
 
 #define XXH_INLINE_ALL
@@ -85,6 +86,34 @@ static auto writeMachine(Builder &to, const MachineCosts &of) {
                                       costs, alternatives, gemms);
 }
 
+/// Writes the outcomes of nodes.
+static auto writeNodes(Builder &to, const NodeOutcomes &of) {
+  std::vector<flatbuffers::Offset<schema::ProfileNode>> nodes;
+  for (const auto &[path, count] : of.counts)
+    nodes.push_back(schema::CreateProfileNodeDirect(to, &path, count.tried,
+                                                    count.accepted));
+  return to.CreateVector(nodes);
+}
+
+static auto writeKind(Builder &to, const KindOutcomes &of) {
+  return schema::CreateProfileKindDirect(
+      to, of.name.c_str(), &of.outcomes.tried, &of.outcomes.accepted);
+}
+
+static auto writeTokens(Builder &to, const TokenCounts &of) {
+  std::vector<schema::ProfileToken> tokens;
+  for (const auto &[token, count] : of.writable().counts)
+    tokens.emplace_back(token, count.output, count.drafted, count.accepted);
+  return to.CreateVectorOfStructs(tokens);
+}
+
+/// Writes the counts of all confidences, none if there are no outcomes.
+static auto
+writeConfidence(Builder &to, const ConfidenceOutcomes &of,
+                const std::array<uint64_t, kConfidenceBuckets> &is) {
+  return to.CreateVector(is.data(), of.isEmpty() ? 0 : is.size());
+}
+
 std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   Builder to;
   const ModelKey &key = profile.model;
@@ -96,7 +125,14 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   const Load &load = profile.load;
   auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
                                               &load.prompts);
-  to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used),
+  auto nodes = writeNodes(to, profile.nodes);
+  auto kinds = writeAll(to, profile.kinds, writeKind);
+  const ConfidenceOutcomes &confidence = profile.confidence;
+  auto tried = writeConfidence(to, confidence, confidence.tried);
+  auto accepted = writeConfidence(to, confidence, confidence.accepted);
+  auto tokens = writeTokens(to, profile.tokens);
+  to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used,
+                                  nodes, kinds, tried, accepted, tokens),
             schema::ProfileIdentifier());
   return frameTables({to.GetBufferPointer(), to.GetSize()});
 }
@@ -208,6 +244,49 @@ static MachineCosts readMachine(const schema::ProfileMachine &of) {
           readAll(of.gemms(), readGemm)};
 }
 
+static KindOutcomes readKind(const schema::ProfileKind &of) {
+  KindOutcomes kind{textOf(*of.name()), {}};
+  kind.outcomes.tried = numbersOf(of.tried());
+  kind.outcomes.accepted = numbersOf(of.accepted());
+  return kind;
+}
+
+static NodeOutcomes readNodes(const schema::Profile &root) {
+  NodeOutcomes nodes;
+  for (uint32_t i = 0; root.nodes() && i < root.nodes()->size(); ++i) {
+    const schema::ProfileNode &node = *root.nodes()->Get(i);
+    NodeOutcomes::Path path;
+    if (node.path())
+      path.assign(node.path()->begin(), node.path()->end());
+    nodes.counts[path] = {node.tried(), node.accepted()};
+  }
+  return nodes;
+}
+
+/// Reads the outcomes by confidence, whose lists have been checked.
+static ConfidenceOutcomes readConfidence(const schema::Profile &root) {
+  ConfidenceOutcomes of;
+  std::ranges::copy(numbersOf(root.confidence_tried()), of.tried.begin());
+  std::ranges::copy(numbersOf(root.confidence_accepted()), of.accepted.begin());
+  return of;
+}
+
+static TokenCounts readTokens(const schema::Profile &root) {
+  TokenCounts tokens;
+  if (!root.tokens())
+    return tokens;
+  for (uint32_t i = 0; i < root.tokens()->size(); ++i) {
+    // The element may lie at any address.
+    schema::ProfileToken token;
+    std::memcpy(&token, root.tokens()->Data() + i * sizeof(token),
+                sizeof(token));
+    tokens.counts.insert_or_assign(
+        tokens.counts.end(), token.token(),
+        TokenCounts::Counts{token.output(), token.drafted(), token.accepted()});
+  }
+  return tokens;
+}
+
 Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   MTP_ASSIGN_OR_RETURN(std::span<const uint8_t> tables, checkFront(bytes));
   // FlatBuffers must be aligned.
@@ -230,14 +309,19 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   if (const schema::ProfileLoad *load = root.load())
     profile.load = {numbersOf(load->slots()), numbersOf(load->contexts()),
                     numbersOf(load->prompts())};
+  profile.nodes = readNodes(root);
+  profile.kinds = readAll(root.kinds(), readKind);
+  profile.confidence = readConfidence(root);
+  profile.tokens = readTokens(root);
   MTP_RETURN_IF_ERROR(checkProfile(profile));
   return profile;
 }
 
 Result<profile::Profile> profile::loadProfile(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file,
-                       MappedFile::open(path));
-  Result<Profile> profile = readProfile({file->data(), file->size()});
+  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext(path);
+  Result<Profile> profile = readProfile({(*file)->data(), (*file)->size()});
   if (!profile)
     return profile.status().withContext(path);
   return profile;

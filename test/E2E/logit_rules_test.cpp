@@ -109,7 +109,7 @@ TEST(LogitRules, AreRefusedByAModelWithoutThem) {
   Request request = someRequests(true)[0];
   auto added = (*session)->add(request);
   ASSERT_FALSE(added.isOk());
-  EXPECT_NE(added.status().message().find("--with-logit-rules"),
+  EXPECT_NE(added.status().message().find("--without-logit-rules"),
             std::string::npos);
   request.rules = {};
   EXPECT_TRUE((*session)->add(request).isOk());

@@ -125,6 +125,13 @@ CALLS = ["plain",
          '[{"name": "f", "parameters": ' + VALUES + "}]"]
 for number, text in enumerate(CALLS):
     write("calls", str(number), bytes([number, 6]) + text.encode())
+# The schema of a tool, for grammars of calls in JSON, tags, Python's form and Gemma's.
+SCHEMA = {"type": "object", "required": ["s", "m"], "properties": {
+    "s": {"type": "string"}, "m": {"type": ["string", "integer"]}, "e": {"enum": ["a<", 1, None]},
+    "l": {"type": "array", "items": {"$ref": "#/$defs/x"}}}, "$defs": {"x": {"type": "string",
+                                                                       "pattern": "^[a-c]{2}$"}}}
+for number in (1, 2, 4, 14):
+    write("calls", f"grammar{number}", bytes([128 + number, 1]) + json.dumps(SCHEMA).encode())
 
 bodies = {
     "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},

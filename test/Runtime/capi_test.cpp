@@ -294,7 +294,7 @@ TEST(CApi, RulesNeedAModelThatHasThem) {
   uint64_t id = 0;
   auto refused = [&] {
     EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
-    return std::string(mtp_message()).find("--with-logit-rules") !=
+    return std::string(mtp_message()).find("--without-logit-rules") !=
            std::string::npos;
   };
   request.frequency_penalty = 0.5f;

@@ -39,6 +39,7 @@ std::vector<Request> someRequests() {
     request.maxTokens = 50;
     request.sampling.temperature = i % 2 ? 0.9f : 0.0f;
     request.sampling.seed = 10 + i;
+    request.kind = i % 3 ? "" : "code";
     requests.push_back(request);
   }
   return requests;
@@ -158,6 +159,20 @@ TEST_F(ProfiledSession, RecordsCostsOutcomesAndLoad) {
                                   [](auto &of) { return of.isSampled; }));
   EXPECT_TRUE(std::ranges::any_of(recorded.outcomes,
                                   [](auto &of) { return !of.isSampled; }));
+  ASSERT_EQ(recorded.kinds.size(), 1u);
+  EXPECT_EQ(recorded.kinds[0].name, "code");
+  EXPECT_GT(recorded.kinds[0].outcomes.tried[0], 20u);
+  EXPECT_LT(recorded.kinds[0].outcomes.tried[0], all.tried[0]);
+  // The first output token of a sequence is no round's.
+  uint64_t output = 0, accepted = 0;
+  for (const auto &[token, count] : recorded.tokens.counts) {
+    output += count.output;
+    accepted += count.accepted;
+  }
+  EXPECT_LE(output, 24u * 50u);
+  EXPECT_GE(output, 24u * 49u);
+  EXPECT_EQ(accepted, std::accumulate(all.accepted.begin(), all.accepted.end(),
+                                      uint64_t(0)));
   EXPECT_TRUE(profile::readProfile(profile::writeProfile(recorded)).isOk());
 }
 

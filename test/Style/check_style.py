@@ -85,6 +85,7 @@ MAY_INCLUDE = {
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
     "runtime/cache": ["runtime/cache", "runtime/core", "mtp"],
+    "runtime/saved": ["runtime/saved", "runtime/cache", "runtime/core", "mtp"],
     "runtime/json": ["runtime/json", "runtime/core"],
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
@@ -95,6 +96,8 @@ MAY_INCLUDE = {
     **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
     "runtime/constraint": ["runtime/constraint", "runtime/grammar",
                            "runtime/core", "mtp"],
+    "runtime/calls": ["runtime/calls", "runtime/chat", "runtime/grammar",
+                      "runtime/json", "runtime/core", "mtp"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",

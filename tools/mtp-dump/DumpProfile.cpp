@@ -43,6 +43,43 @@ static std::string ratesText(const Outcomes &of) {
   return text.empty() ? "none" : text;
 }
 
+/// Returns a node's path: "0.1" is the second guess after the first draft.
+static std::string pathText(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ".", uint32_t(rank));
+  return text;
+}
+
+static Outcomes outcomesOf(uint64_t tried, uint64_t accepted) {
+  Outcomes of;
+  of.tried = {tried};
+  of.accepted = {accepted};
+  return of;
+}
+
+/// Returns the acceptance by node, kind and confidence, and counts of tokens.
+static std::string acceptanceText(const Profile &of) {
+  std::string text;
+  for (const auto &[path, count] : of.nodes.counts)
+    text += strCat("node ", pathText(path), "  ",
+                   ratesText(outcomesOf(count.tried, count.accepted)), "\n");
+  for (const KindOutcomes &kind : of.kinds)
+    text += strCat("kind '", kind.name, "'  ", ratesText(kind.outcomes), "\n");
+  for (size_t i = 0; i < kConfidenceBuckets; ++i)
+    if (of.confidence.tried[i] > 0)
+      text += strCat("confidence ",
+                     formatted("%.4f", double(i) / double(kConfidenceBuckets)),
+                     "..  ",
+                     ratesText(outcomesOf(of.confidence.tried[i],
+                                          of.confidence.accepted[i])),
+                     "\n");
+  for (const auto &[token, count] : of.tokens.counts)
+    text += strCat("token ", token, "  output ", count.output, ", drafted ",
+                   count.drafted, ", accepted ", count.accepted, "\n");
+  return text;
+}
+
 static std::string costText(const Cost &of) {
   return strCat("  ", nameOf(of.work), " ", hexOf(of.program), "  batch ",
                 of.batch, ", k ", of.k, ", rows ", of.rows, ", positions ",
@@ -80,6 +117,7 @@ std::string mtp::profileText(const Profile &profile) {
     text +=
         strCat("outcomes ", of.isSampled ? "sampled" : "greedy", ", context ",
                uint64_t(1) << of.context, "..  ", ratesText(of), "\n");
+  text += acceptanceText(profile);
   for (const MachineCosts &of : profile.machines) {
     text += strCat("machine '", of.name, "', threads ", of.threads, ", day ",
                    of.day, of.isBusy ? ", busy" : "", "\n");
@@ -113,19 +151,6 @@ static void writeOutcomes(JsonWriter &json, const Outcomes &of) {
   writeCounts(json, "accepted", of.accepted);
 }
 
-static void writeCost(JsonWriter &json, const Cost &of) {
-  json.field("work", nameOf(of.work));
-  json.field("program", hexOf(of.program));
-  json.field("batch", of.batch);
-  json.field("k", of.k);
-  json.field("rows", of.rows);
-  json.field("positions", of.positions);
-  json.field("lower", of.lower);
-  json.field("median", of.median);
-  json.field("upper", of.upper);
-  json.field("count", of.count);
-}
-
 /// Writes a list as an array of objects.
 template <typename T, typename WriteT>
 static void writeList(JsonWriter &json, std::string_view name,
@@ -138,6 +163,49 @@ static void writeList(JsonWriter &json, std::string_view name,
     json.endObject();
   }
   json.endArray();
+}
+
+/// Writes the acceptance by node, kind and confidence, and counts of tokens.
+static void writeAcceptance(JsonWriter &json, const Profile &of) {
+  writeList(json, "nodes",
+            std::vector(of.nodes.counts.begin(), of.nodes.counts.end()),
+            [](JsonWriter &to, const auto &node) {
+              to.field("path", std::vector<int64_t>(node.first.begin(),
+                                                    node.first.end()));
+              to.field("tried", node.second.tried);
+              to.field("accepted", node.second.accepted);
+            });
+  writeList(json, "kinds", of.kinds,
+            [](JsonWriter &to, const KindOutcomes &kind) {
+              to.field("name", kind.name);
+              writeCounts(to, "tried", kind.outcomes.tried);
+              writeCounts(to, "accepted", kind.outcomes.accepted);
+            });
+  const ConfidenceOutcomes &by = of.confidence;
+  writeCounts(json, "confidence_tried", {by.tried.begin(), by.tried.end()});
+  writeCounts(json, "confidence_accepted",
+              {by.accepted.begin(), by.accepted.end()});
+  writeList(json, "tokens",
+            std::vector(of.tokens.counts.begin(), of.tokens.counts.end()),
+            [](JsonWriter &to, const auto &token) {
+              to.field("token", token.first);
+              to.field("output", token.second.output);
+              to.field("drafted", token.second.drafted);
+              to.field("accepted", token.second.accepted);
+            });
+}
+
+static void writeCost(JsonWriter &json, const Cost &of) {
+  json.field("work", nameOf(of.work));
+  json.field("program", hexOf(of.program));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rows", of.rows);
+  json.field("positions", of.positions);
+  json.field("lower", of.lower);
+  json.field("median", of.median);
+  json.field("upper", of.upper);
+  json.field("count", of.count);
 }
 
 static void writeAlternative(JsonWriter &json, const Alternative &of) {
@@ -184,6 +252,7 @@ std::string mtp::profileJson(const Profile &profile) {
   writeOutcomes(json, profile.check);
   json.endObject();
   writeList(json, "outcomes", profile.outcomes, writeOutcomes);
+  writeAcceptance(json, profile);
   writeList(json, "machines", profile.machines, writeMachine);
   json.key("load");
   json.beginObject();

@@ -89,9 +89,8 @@ private:
 };
 } // namespace
 
-/// Reads the lines of --prompts.
-static Result<std::vector<std::vector<int32_t>>>
-readLines(const Model &model, const std::string &path) {
+Result<std::vector<std::vector<int32_t>>>
+tune::readLines(const Model &model, const std::string &path) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(model));
   if (!tokenizer)
@@ -242,7 +241,11 @@ Status Tuner::readPrompts() {
     MTP_ASSIGN_OR_RETURN(prompts, ownPrompts(*model));
     return okStatus();
   }
-  MTP_ASSIGN_OR_RETURN(prompts, readLines(*model, options.prompts));
+  for (const std::string &path : options.prompts) {
+    MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> read,
+                         readLines(*model, path));
+    prompts.insert(prompts.end(), read.begin(), read.end());
+  }
   return okStatus();
 }
 

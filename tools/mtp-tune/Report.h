@@ -51,6 +51,10 @@ std::vector<Decision> decide(const profile::Profile &profile,
 /// errors have a normal distribution.
 double confidenceOf(const profile::TunedChoice &choice);
 
+/// Returns the share of all rounds that accept each draft, as a profile has it.
+/// The list ends before the first position without enough outcomes.
+std::vector<double> acceptanceOf(const profile::Profile &profile);
+
 /// Returns the decisions of all machines as a table, and as JSON for
 /// mtp-tune-chart.
 std::string reportText(const profile::Profile &profile);

@@ -516,9 +516,9 @@ typedef struct mtp_request {
                                MTP_LOGPROBS_RAW in any case */
   float repetition_penalty; /* above 0. The logit of each token of the prompt
                                and the output is divided by it if positive, else
-                               multiplied. 1: off. The model must have been
-                               imported with --with-logit-rules for this member
-                               and those below, unless they are off */
+                               multiplied. 1: off. This member and the members
+                               below must be off if the model was imported with
+                               --without-logit-rules */
   float presence_penalty;   /* -2 to 2. Subtracted from the logit of each token
                                of the output */
   float frequency_penalty;  /* -2 to 2. Subtracted for each occurrence of the

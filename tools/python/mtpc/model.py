@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, errors
-from .session import Session, Stream, chat_request
+from . import _core, conversation, errors
+from .request import check_names, flag, path_text, shortened, token_ids, utf8, whole
+from .session import Session
+from .stream import Stream
 from .types import (
     Array,
     ChatOptions,
@@ -35,9 +39,21 @@ Path = Union[str, "os.PathLike[str]"]
 Device = Literal["auto", "cpu", "cuda"]
 Logits = Literal["none", "last", "all"]
 
+_LOG = logging.getLogger("mtpc")
+
 
 def _ports(raw: Sequence[_core.RawPort]) -> tuple[TensorType, ...]:
     return tuple(TensorType(*port) for port in raw)
+
+
+def load(
+    path: Path, device: Device, gpu: int, copy: bool, verify: bool, profile: Optional[Path]
+) -> _core.Model:
+    """Loads an artifact as a model of the extension."""
+    profile_path = path_text("profile", profile) if profile is not None else ""
+    return _core.load(
+        path_text("path", path), utf8("device", device), whole("gpu", gpu), flag("copy", copy),
+        flag("verify", verify), profile_path)
 
 
 class Model:
@@ -56,6 +72,8 @@ class Model:
     - copy: copy the file into memory instead of mapping it
     - verify: compare the whole file with its hashes
     - threads: threads of the model's own session; 0: one for each usable processor
+    - profile: a file that tune() or mtp-tune wrote. Sessions with k="auto" start from its costs and
+      acceptance. No token depends on it.
     """
 
     def __init__(
@@ -67,8 +85,9 @@ class Model:
         copy: bool = False,
         verify: bool = False,
         threads: int = 0,
+        profile: Optional[Path] = None,
     ) -> None:
-        self._init(_core.load(os.fspath(path), device, gpu, copy, verify), os.fspath(path), threads)
+        self._init(load(path, device, gpu, copy, verify, profile), os.fsdecode(path), threads)
 
     def _init(
         self, handle: _core.Model, path: str, threads: int, files: Optional[object] = None
@@ -82,6 +101,7 @@ class Model:
         self._session: Optional[Session] = None
         self._scoring = threading.Lock()
         self._scorer: Optional[Session] = None
+        _MODELS.add(self)
         envelope, outputs = handle.envelope, handle.request_outputs
         self._envelope = Envelope(**envelope) if envelope else None
         self._generation = GenerationDefaults(**handle.generation)
@@ -95,6 +115,10 @@ class Model:
         model = cls.__new__(cls)
         model._init(handle, path, threads, files)
         return model
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "cannot pickle a Model; another process can load Model.path")
 
     def __repr__(self) -> str:
         return f"<mtpc.Model {self.name!r} of {self._path!r} on {self.device}>"
@@ -142,6 +166,21 @@ class Model:
         return self._handle.shows_drafts
 
     @property
+    def has_logit_rules(self) -> bool:
+        """Whether requests may have penalties, biases and allowed tokens."""
+        return self._handle.has_logit_rules
+
+    @property
+    def masks_tokens(self) -> bool:
+        """Whether requests may have grammars."""
+        return self._handle.masks_tokens
+
+    @property
+    def scores_prompts(self) -> bool:
+        """Whether requests may have `prompt_logprobs`."""
+        return self._handle.scores_prompts
+
+    @property
     def envelope(self) -> Optional[Envelope]:
         """The largest shapes; None if the artifact has functions only."""
         return self._envelope
@@ -158,7 +197,7 @@ class Model:
 
     def function_type(self, name: str) -> FunctionType:
         """Returns the types of an exported function."""
-        inputs, outputs = self._handle.function_type(name)
+        inputs, outputs = self._handle.function_type(utf8("name", name))
         return FunctionType(_ports(inputs), _ports(outputs))
 
     @property
@@ -184,11 +223,14 @@ class Model:
         With `special`, the strings of special tokens in the text are these tokens. Never set it for
         text of a user. With `add_start`, the model's start tokens come first.
         """
-        return _core.encode(self._handle, text, add_start, special)
+        return _core.encode(
+            self._handle, utf8("text", text), flag("add_start", add_start),
+            flag("special", special))
 
     def decode(self, ids: Sequence[int], *, skip_special: bool = True) -> str:
         """Returns the text of ids. Incomplete characters become U+FFFD."""
-        return _core.decode(self._handle, list(ids), skip_special)
+        return _core.decode(self._handle, token_ids("ids", ids),
+                            flag("skip_special", skip_special))
 
     # Sessions and generation.
 
@@ -199,6 +241,7 @@ class Model:
         max_batch: int = 0,
         threads: Optional[int] = None,
         logits: Logits = "none",
+        profile: Optional[Path] = None,
         **options: Unpack[SessionOptions],
     ) -> Session:
         """Makes a session.
@@ -208,11 +251,15 @@ class Model:
         - max_batch: slots to use; 0: the envelope's
         - threads: 0: one for each usable processor; by default the model's
         - logits: which logits are kept: "none", "last" or "all"
+        - profile: a profile in place of the model's; Model.with_profile() loads one for several
+          sessions
         - options: `SessionOptions`
         """
-        unknown = options.keys() - SessionOptions.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"session() got an unexpected option {min(unknown)!r}")
+        check_names("session", options, SessionOptions)
+        if profile is not None:
+            model = self.with_profile(profile)
+            return model.session(
+                k=k, max_batch=max_batch, threads=threads, logits=logits, **options)
         fields: dict[str, Any] = {
             "threads": self._threads if threads is None else threads,
             "max_batch": max_batch,
@@ -222,9 +269,21 @@ class Model:
         }
         if isinstance(k, int):
             fields["k"] = k
-        elif k not in (None, "auto"):
-            raise errors.InvalidArgumentError(f"expected k of 0 or more or 'auto', got {k!r}")
-        return Session(self, _core.open_session(self._handle, fields), logits)
+        elif k is not None and k != "auto":
+            raise errors.InvalidArgumentError(
+                f"k: expected a number of 0 or more or 'auto', got {shortened(k)}")
+        session = Session(self, _core.open_session(self._handle, fields), logits)
+        for note in session._handle.profile_notes:
+            _LOG.warning("profile: %s", note)
+        return session
+
+    def with_profile(self, profile: Path) -> Model:
+        """Returns a model of the same file whose sessions use a profile."""
+        handle = load(self._path, self._device(), self._handle.gpu, False, False, profile)
+        return Model._of(handle, self._path, self._threads, self._files)
+
+    def _device(self) -> Device:
+        return "cuda" if self.device == "cuda" else "cpu"
 
     def _own_session(self) -> Session:
         with self._lock:
@@ -280,7 +339,9 @@ class Model:
         template: Optional[Mapping[str, Any]] = None,
     ) -> tuple[str, list[int]]:
         """Returns the prompt of a conversation, as text and as ids."""
-        return _core.encode_chat(self._handle, chat_request(messages, tools, template))
+        read = conversation.read_messages(self, messages)
+        return _core.encode_chat(
+            self._handle, conversation.chat_request(read, tools, template))
 
     def call(self, name: str, *inputs: npt.ArrayLike) -> list[Array]:
         """Runs an exported function, in the model's own session."""
@@ -312,3 +373,17 @@ class Model:
                 if session is not None:
                     session.close()
             self._session = self._scorer = None
+
+
+# The models of this process.
+_MODELS: weakref.WeakSet[Model] = weakref.WeakSet()
+
+
+def _forget_sessions() -> None:
+    """Gives models new sessions in a forked process, which has no threads of the earlier ones."""
+    for model in list(_MODELS):
+        model._lock, model._scoring = threading.Lock(), threading.Lock()
+        model._session = model._scorer = None
+
+
+os.register_at_fork(after_in_child=_forget_sessions)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Optional, TypedDict, Union
+from typing import Any, Literal, NamedTuple, Optional, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,17 @@ Message = Mapping[str, Any]
 """A message of a conversation: "role", "content" and what else the template knows."""
 Drafts = Union[int, Literal["auto"], None]
 """Drafts in a round; "auto": the number that is worth its time."""
+Schema = Union[str, bool, Mapping[str, Any]]
+"""A JSON Schema: as a dictionary or a Boolean, or the text of one."""
 
 
-class GenerateOptions(TypedDict, total=False):
-    """Options of generate() and stream()."""
+class RequestOptions(TypedDict, total=False):
+    """Options of all requests.
+
+    Penalties, `logit_bias`, `allowed_tokens`, and the five grammars from `json_schema` on need
+    Model.has_logit_rules, which compile(..., without_logit_rules=True) omits. Grammars also need
+    a CPU. A request has at most one grammar.
+    """
 
     max_tokens: Optional[int]
     """Most tokens; by default 128, or the rest of the context."""
@@ -35,6 +43,37 @@ class GenerateOptions(TypedDict, total=False):
     """Tokens less likely than this times the likeliest are dropped."""
     seed: int
     """Seed of all random choices, 0 by default."""
+    repetition_penalty: float
+    """Above 0: the logits of tokens of the prompt and the output are divided by it if positive,
+    else multiplied; 1: off."""
+    presence_penalty: float
+    """From -2 to 2: subtracted from the logits of tokens of the output."""
+    frequency_penalty: float
+    """From -2 to 2: subtracted for each occurrence of a token in the output."""
+    logit_bias: Mapping[int, float]
+    """Numbers that are added to the logits of tokens; -inf: the token is never picked."""
+    allowed_tokens: Sequence[int]
+    """Tokens that may be picked; empty: all."""
+    logprobs: Optional[int]
+    """Number of likeliest tokens that each output token's log-probabilities show, up to 20; 0: only
+    the output token's own; None: no log-probabilities."""
+    prompt_logprobs: Optional[int]
+    """The same number for each prompt token after the first. Needs Model.scores_prompts."""
+    logprobs_mode: Literal["raw", "processed"]
+    """"raw": of the model's distribution. "processed": of the distribution after temperature,
+    top_k, top_p and min_p."""
+    json_schema: Optional[Schema]
+    """The text is JSON of this schema."""
+    json_object: bool
+    """The text is a JSON object."""
+    regex: Optional[str]
+    """The whole text matches this regular expression."""
+    grammar: Optional[str]
+    """The text follows this grammar, in llama.cpp's GBNF."""
+    choice: Optional[Sequence[str]]
+    """The text is one of these strings."""
+    compact: bool
+    """JSON of a grammar has no white space between its tokens."""
     k: Drafts
     """Drafts in a round; None: the session's. No token depends on it, unless Model.is_lossy."""
     stop_tokens: Sequence[int]
@@ -57,7 +96,15 @@ class GenerateOptions(TypedDict, total=False):
     """Names of Model.request_outputs."""
 
 
-class AddOptions(GenerateOptions, total=False):
+class GenerateOptions(RequestOptions, total=False):
+    """Options of generate() and stream()."""
+
+    stop: Union[str, Sequence[str]]
+    """Strings that end the text, which does not contain them. Text of the first `min_tokens` tokens
+    is not searched."""
+
+
+class AddOptions(RequestOptions, total=False):
     """Options of Session.add()."""
 
     sees_drafts: bool
@@ -68,7 +115,14 @@ class ChatOptions(GenerateOptions, total=False):
     """Options of chat()."""
 
     tools: Optional[Sequence[Mapping[str, Any]]]
-    """Descriptions of tools for the template."""
+    """Tools that the answer may call, in the form of OpenAI's chats."""
+    tool_choice: str
+    """"auto" (the default), "none", "required" (the answer consists of calls), or the name of the
+    tool to call. The last two need Model.masks_tokens."""
+    parallel_tool_calls: bool
+    """Whether an answer may have several calls; true by default."""
+    tool_parser: str
+    """Format of calls: "auto" (the template's, the default), or a name of mtp-run --tool-parser."""
     template: Optional[Mapping[str, Any]]
     """Further variables of the template, for example {"enable_thinking": False}."""
     reasoning: str
@@ -237,6 +291,45 @@ class KvUsage:
     held: int
 
 
+class TokenLogprob(NamedTuple):
+    """A token and the natural logarithm of its probability."""
+
+    token: int
+    logprob: float
+    """-inf for a token that the filters drop."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenLogprobs:
+    """The log-probabilities at one position."""
+
+    token: int
+    """The token at the position."""
+    logprob: float
+    """The natural logarithm of its probability."""
+    rank: int
+    """Its place among all tokens by descending logits, from 1 on."""
+    likeliest: tuple[TokenLogprob, ...]
+    """The likeliest tokens, in this order."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolCall:
+    """A complete call of a tool."""
+
+    id: str
+    """Nine letters and digits, different from the ids of earlier calls of the conversation."""
+    name: str
+    json: str
+    """The arguments as the model wrote them, a JSON object."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by their names."""
+        arguments: dict[str, Any] = json.loads(self.json)
+        return arguments
+
+
 @dataclasses.dataclass(frozen=True)
 class Output:
     """Rows of an output that a request asked for."""
@@ -277,6 +370,10 @@ class Update:
     outputs: tuple[Output, ...]
     seen: Optional[SeenDrafts]
     """Drafts of a stopped round, with `sees_drafts`."""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each token, with `logprobs`."""
+    prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each prompt token after the first, once, with `prompt_logprobs`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -291,6 +388,10 @@ class Event:
     """New text of the reasoning, in chats."""
     finish_reason: Optional[str] = None
     """In the last event: "stop", "length" or "cancelled"."""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each token, with `logprobs`."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls that are complete now, in chats with tools."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,7 +410,29 @@ class Completion:
     statistics: Statistics
     reasoning: str = ""
     """Text of the reasoning, in chats."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls of tools, in chats with tools. An incomplete or invalid call is text."""
+    stop_string: Optional[str] = None
+    """The stop string that ended the text."""
+    logprobs: Optional[tuple[TokenLogprobs, ...]] = None
+    """An element for each token, with `logprobs`."""
+    prompt_logprobs: Optional[tuple[TokenLogprobs, ...]] = None
+    """An element for each prompt token after the first, with `prompt_logprobs`."""
     outputs: tuple[Output, ...] = ()
     logits: Optional[npt.NDArray[np.float32]] = None
     """[tokens, vocab]: the rows from which the tokens were picked, of a session with
     logits="all"."""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The answer as a message, to append to the messages of the conversation."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.reasoning:
+            # The names that templates use.
+            message["reasoning_content"] = message["thinking"] = self.reasoning
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function",
+                 "function": {"name": call.name, "arguments": call.json}}
+                for call in self.tool_calls]
+        return message

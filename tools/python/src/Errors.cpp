@@ -13,9 +13,12 @@ void python::check(const Status &status) {
 }
 
 nb::object python::exceptionOf(const Status &status) {
+  // A message may have the bytes of a path that is not UTF-8.
+  std::string_view message = status.message();
+  auto text = nb::steal(PyUnicode_DecodeUTF8(
+      message.data(), Py_ssize_t(message.size()), "backslashreplace"));
   return nb::module_::import_("mtpc.errors")
-      .attr("from_status")(std::string(toString(status.code())).c_str(),
-                           std::string(status.message()).c_str());
+      .attr("from_status")(std::string(toString(status.code())).c_str(), text);
 }
 
 void python::registerErrors() {

@@ -16,6 +16,10 @@ LoadedModel::load(const std::string &path, const LoadOptions &options,
   MTP_ASSIGN_OR_RETURN(made->loaded, Model::load(path, options));
   MTP_ASSIGN_OR_RETURN(made->texts, loadTokenizer(*made->loaded));
   made->cached = std::move(cached);
+  const EnvelopeInfo *envelope = made->loaded->envelope();
+  if (made->texts && envelope)
+    made->constraints.emplace(*made->texts, envelope->vocab,
+                              made->loaded->generation().eos);
   return std::shared_ptr<const LoadedModel>(std::move(made));
 }
 
@@ -57,4 +61,18 @@ LoadedModel::encodeChat(std::string_view request) const {
 Result<ReasoningFormat> LoadedModel::reasoning() const {
   MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
   return detectReasoningFormat(templates->source());
+}
+
+Result<CallForm> LoadedModel::callForm() const {
+  MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
+  std::call_once(isFormFound, [&] { form = findCallForm(*templates); });
+  return form;
+}
+
+Result<std::shared_ptr<const TokenConstraint>>
+LoadedModel::constraint(const grammar::Source &source, bool isCompact) const {
+  if (!constraints || loaded->generation().eos.empty())
+    return failedPrecondition("expected an artifact with a tokenizer and end "
+                              "tokens, got one without");
+  return constraints->find(source, isCompact);
 }

@@ -7,7 +7,9 @@
 #include "mtp/model.h"
 #include "mtp/tokenizer.h"
 #include "runtime/cache/FileCache.h"
+#include "runtime/chat/CallForm.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "runtime/constraint/ConstraintCache.h"
 
 #include <memory>
 #include <mutex>
@@ -36,6 +38,12 @@ public:
   encodeChat(std::string_view request) const;
   /// Returns the marks of reasoning that the chat template uses.
   Result<ReasoningFormat> reasoning() const;
+  /// Returns the form in which the chat template reads calls.
+  Result<CallForm> callForm() const;
+  /// Returns the texts of a grammar as a constraint, which requests with equal
+  /// grammars share. Fails if the artifact has no tokenizer or no end tokens.
+  Result<std::shared_ptr<const TokenConstraint>>
+  constraint(const grammar::Source &source, bool isCompact) const;
 
 private:
   LoadedModel() = default;
@@ -44,7 +52,10 @@ private:
   std::optional<cache::UsedFile> cached;
   std::shared_ptr<const Model> loaded;
   std::unique_ptr<Tokenizer> texts;
-  mutable std::once_flag isChatLoaded;
+  /// Absent: the artifact has no tokenizer or no envelope.
+  mutable std::optional<ConstraintCache> constraints;
+  mutable std::once_flag isChatLoaded, isFormFound;
+  mutable CallForm form;
   /// Null: not loaded yet, or none, or `chatStatus` is a failure.
   mutable std::shared_ptr<const ChatTemplate> chatTemplate;
   mutable Status chatStatus;
