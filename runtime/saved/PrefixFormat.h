@@ -25,11 +25,16 @@ uint64_t fileBytes(const PrefixImage &image);
 /// Writes an image. Fails as `write` does.
 Status encode(const PrefixImage &image, const WriteBytes &write);
 
+/// Whether a reader compares hashes. Fuzz targets do without, to reach the
+/// other checks.
+enum class Hashes : uint8_t { Check, IgnoreForTests };
+
 /// Reads an image from a file of `size` bytes. Fails with DataLoss if the file
 /// is cut, has bytes after its end, or does not have its hashes; with
 /// InvalidArgument if it is no saved prefix or of another version; and as
 /// `read` does.
-Result<PrefixImage> decode(uint64_t size, const ReadBytes &read);
+Result<PrefixImage> decode(uint64_t size, const ReadBytes &read,
+                           Hashes hashes = Hashes::Check);
 
 } // namespace mtp::saved
 

@@ -31,6 +31,14 @@ data = open(profile, "rb").read()
 write("profile", "whole", b"\0" + data)
 write("profile", "tables", b"\1" + data[24:])
 
+# A prefix of two pages of four tokens, and a copy of states, with hashes of zero.
+tables = (b"tiny" + struct.pack("<2I", 0, 0) + struct.pack("<10i", *range(10)) + bytes(2)
+          + struct.pack("<3Q", 9, 8, 1) + bytes(1) + bytes(16))
+parts = 2 * (bytes(32) + bytes(16)) + bytes(8 + 32) + bytes(16)
+head = struct.pack("<8s2I16s6Q6I", b"MTPPREFX", 1, 0, bytes(16), 0, 0,
+                   104 + len(tables) + len(parts), 10, 32, 8, 4, 1, 2, 1, 1, 4)
+write("prefix", "hashless", b"\1" + head + tables + parts)
+
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())
 

@@ -114,7 +114,7 @@ MAY_INCLUDE = {
     "tools/mtp-fill": ["compiler/Artifact", "runtime/core", "tools/support"],
     "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/mtpc": COMPILER_SIDE + ["tools/compiler-support", "tools/mtpc",
-                                   "runtime/device"],
+                                   "runtime/profile"],
     "tools/compiler-support": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/cmake": ["dialects", "runtime/schema", "tools/cmake"],
     "tools/gpu-check": ["tools/gpu-check"],

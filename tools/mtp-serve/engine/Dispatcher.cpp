@@ -183,15 +183,16 @@ std::vector<ActiveSequence> Dispatcher::active() const {
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
+  Worker &thread = job->usesFiles ? workers.files : workers.texts;
   if (MaybeError error =
-          gate.checkText(job->client, workers.texts.waiting(job->client))) {
+          gate.checkText(job->client, thread.waiting(job->client))) {
     if (error->status == 429)
       numbers.refused();
     return error;
   }
   texts.insert(job);
   gate.addText(job->client);
-  workers.texts.put(job->client, [this, job] {
+  thread.put(job->client, [this, job] {
     std::optional<HttpReply> reply;
     if (!job->isDropped)
       reply = job->work();
