@@ -264,6 +264,20 @@ class Processes(unittest.TestCase):
             print(error, file=sys.stderr)
             return 1
 
+    def test_ends_of_processes(self):
+        script = support.TREE / "test" / "Python" / "Inputs" / "ends.py"
+        for case, code, out in [
+                ("at_exit", 0, "5"), ("sys_exit", 3, ""), ("terminate", -signal.SIGTERM, ""),
+                ("executor", 0, "400"), ("handler", 0, "29 5"), ("loop", 0, "5 []"),
+                ("fork", 0, "5"), ("pool", 0, "[20, 20, 20, 20]")]:
+            with self.subTest(case):
+                begin = time.monotonic()
+                done = subprocess.run([sys.executable, "-B", script, self.model.path, case],
+                                      check=False, capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout.strip(), done.stderr),
+                                 (code, out, ""))
+                self.assertLess(time.monotonic() - begin, 20)
+
     def test_daemon_threads_at_the_end(self):
         code = f"""
 import threading, time, mtpc

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <pthread.h>
 #include <thread>
 #include <unistd.h>
 
@@ -13,6 +14,10 @@ using namespace mtp::python;
 static std::atomic<int> inside = 0;
 /// The thread that ends Python; none before.
 static std::atomic<std::thread::id> ending;
+
+void WithoutGil::watchForks() {
+  pthread_atfork(nullptr, nullptr, [] { inside = 0; });
+}
 
 bool WithoutGil::mustEnd() {
   std::thread::id thread = ending.load();

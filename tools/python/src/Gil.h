@@ -22,6 +22,8 @@ public:
   WithoutGil(const WithoutGil &) = delete;
   WithoutGil &operator=(const WithoutGil &) = delete;
 
+  /// Forgets the threads of the parent in each forked process.
+  static void watchForks();
   /// Whether the calling thread must end what it does, since Python ends.
   static bool mustEnd();
   /// Lets all threads but the calling one leave the extension, and waits for

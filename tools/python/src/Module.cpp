@@ -13,6 +13,7 @@ using namespace mtp;
 
 NB_MODULE(_core, module) {
   module.attr("version") = MTP_VERSION;
+  python::WithoutGil::watchForks();
   module.def("end", &python::WithoutGil::end);
   python::registerErrors();
   python::bindModel(module);
