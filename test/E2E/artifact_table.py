@@ -249,6 +249,11 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-static.rules", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "constraint lossless"),
     ("mtp-beam.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM, "", "constraint lossless"),
     ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3", "", "constraint lossless"),
+    # Likewise with mixed batches, for the CPU and the simulator.
+    ("mimo-mtp1.masks", "mimo-mtp1.f32", SMALL + MIXED + " -k=3", SIM, "constraint"),
+    ("mtp-static.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + STATIC, SIM, "constraint"),
+    ("mtp-beam.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + BEAM, SIM, "constraint"),
+    ("qwen3.masks", "qwen3.bf16", SMALL + MIXED + " --drafter=lookup -k=3", SIM, "constraint"),
     ("mimo-mtp1.rulessim", "mimo-mtp1.f32", DRAFTED, SIM, "gpu ptxas"),
     ("mtp-beam", "dsv3-chain-mtp2.f32", SMALL + BEAM + PLAIN, "", "lossless"),
     ("mtp-beam.reuse", "dsv3-chain-mtp2.f32", SMALL + SHARP + " --draft-depth-policy=reuse",
