@@ -74,7 +74,8 @@ void CallCompiler::addLayoutText(StateId from, std::string_view text,
 
 Result<RuleId> CallCompiler::argumentsOf(size_t tool,
                                          const CallLayout &layout) {
-  if (layout.form != madeForm)
+  // The layouts of a format can have other tags.
+  if (layout.form != madeForm || layout.form == ArgumentForm::Tags)
     made.clear();
   madeForm = layout.form;
   made.resize(tools.tools().size());

@@ -24,6 +24,18 @@ public:
     grammar::Matcher matcher(tokens);
     return matcher.tryAcceptBytes(text) && matcher.isTerminated();
   }
+  /// Returns the size of the longest beginning that is a text of the grammar.
+  size_t longest(std::string_view text) const {
+    grammar::Matcher matcher(tokens);
+    size_t size = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (!matcher.tryAcceptBytes(text.substr(i, 1)))
+        break;
+      if (matcher.isTerminated())
+        size = i + 1;
+    }
+    return size;
+  }
   /// Returns whether a text of the grammar begins so.
   bool begins(std::string_view text) const {
     return grammar::Matcher(tokens).tryAcceptBytes(text);
