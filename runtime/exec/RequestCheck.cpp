@@ -70,8 +70,13 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
-/// Checks rules against a vocabulary of `vocab` tokens.
-static Status checkRules(const LogitRules &rules, uint32_t vocab) {
+/// Checks rules against a prompt and a vocabulary of `vocab` tokens.
+static Status checkRules(const LogitRules &rules, size_t promptTokens,
+                         uint32_t vocab) {
+  if (rules.begunTokens > promptTokens)
+    return invalidArgument(strCat("expected begun tokens of at most the ",
+                                  promptTokens, " prompt tokens, got ",
+                                  rules.begunTokens));
   auto isWithin = [](float value, float limit) {
     return value >= -limit && value <= limit;
   };
@@ -191,7 +196,8 @@ Status mtp::checkRequest(const Model::Impl &model,
                                   request.minTokens));
   MTP_RETURN_IF_ERROR(checkTexts(request));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
-  MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
+  MTP_RETURN_IF_ERROR(
+      checkRules(request.rules, request.prompt.size(), e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument("expected no penalties, bias or allowed tokens, as "
                            "the model was imported with --without-logit-rules "

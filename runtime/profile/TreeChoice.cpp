@@ -28,8 +28,9 @@ Result<NodeRates> NodeRates::of(const Profile &profile) {
       rates.rates[place] = double(sum.accepted) / double(sum.tried);
   if (rates.rates.empty())
     return failedPrecondition(
-        "nodes: expected outcomes of a draft tree, got none; import the model "
-        "with a wide tree (--draft-tree=FILE --show-drafts), compile it, and "
+        "nodes: expected outcomes of a dynamic tree, got none; import the "
+        "model "
+        "with --draft-tree=dynamic:4,8,60 --show-drafts, compile it, and "
         "measure it with mtp-tune");
   return rates;
 }

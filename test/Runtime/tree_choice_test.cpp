@@ -180,9 +180,9 @@ TEST(TreeChoice, ErrorsTellWhatIsMissing) {
   Profile chain;
   EXPECT_EQ(
       chooseTree(chain, machineOf(1, 0, 0, 0), {}, 4, {}).status().message(),
-      "nodes: expected outcomes of a draft tree, got none; import the "
-      "model with a wide tree (--draft-tree=FILE), compile it, and "
-      "measure it with mtp-tune");
+      "nodes: expected outcomes of a dynamic tree, got none; import the "
+      "model with --draft-tree=dynamic:4,8,60 --show-drafts, compile it, "
+      "and measure it with mtp-tune");
   MachineCosts machine = machineOf(1, 0, 0, 0);
   std::erase_if(machine.costs, [](const Cost &c) { return c.batch > 1; });
   EXPECT_EQ(RoundCosts::of(machine).status().message(),

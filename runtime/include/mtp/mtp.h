@@ -658,6 +658,27 @@ void mtp_session_wake(mtp_session *session);                /* null is fine */
 mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
                                       size_t capacity, size_t *count);
 
+/* Saves what the session's prefix cache has of the first of `count` tokens in a
+   file: KV pages, caches of drafters, and snapshots of recurrent states. They
+   are those of requests without a cache salt and without inputs. `length`
+   receives the number of tokens with which a request can then begin (null: not
+   wanted). A file of that path is replaced as a whole. MTP_NOT_FOUND if the
+   cache has nothing of the tokens, or the folder is missing.
+   MTP_RESOURCE_EXHAUSTED if memory or the disk is full.
+   MTP_FAILED_PRECONDITION without a prefix cache, or if the file cannot be
+   written. */
+mtp_status mtp_session_save_prefix(mtp_session *session, const int32_t *tokens,
+                                   size_t count, const char *path,
+                                   uint64_t *length);
+
+/* Puts the prefix in a file into the session's prefix cache. `length` receives
+   the number of tokens with which a request can then begin (null: not wanted).
+   MTP_NOT_FOUND without such a file, MTP_DATA_LOSS for a cut or changed one,
+   MTP_INVALID_ARGUMENT for a file of another artifact or kind, and
+   MTP_RESOURCE_EXHAUSTED if memory or KV pages are short. */
+mtp_status mtp_session_restore_prefix(mtp_session *session, const char *path,
+                                      uint64_t *length);
+
 /* Pauses a sequence: other sequences may use its slot and pages, and it waits
    for none until mtp_session_resume. It then continues with the same tokens. If
    a launch is running, the sequence first gets its tokens, and the step that

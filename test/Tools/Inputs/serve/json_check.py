@@ -36,7 +36,8 @@ def host(text):
 
 
 def mail(text):
-    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
+    # Quotes may be around anything.
+    if not re.fullmatch(r"(\".*\"|[^@\s]+)@[^@\s]+", text):
         raise ValueError(text)
 
 
