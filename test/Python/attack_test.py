@@ -149,6 +149,9 @@ class Arguments(unittest.TestCase):
                 (lambda: mtpc.compile_text(3), "^text: "),
                 (lambda: mtpc.tune(path, nothing=3), "flag of mtp-tune, got 'nothing'"),
                 (lambda: mtpc.tune(path, prompts=["a\nb"]), "^prompts: expected texts of one"),
+                (lambda: mtpc.Profile(3), "^path: "),
+                (lambda: mtpc.Profile("/nothing").report(), "/nothing: cannot open"),
+                (lambda: self.model.call("prompt_logits", 1), "^inputs: expected 3 for"),
                 (lambda: mtpc.tune(3), "^model: ")]:
             self.refuses(text, call)
         self.assertEqual(mtpc.Model(os.fsencode(path), threads=1).generate(

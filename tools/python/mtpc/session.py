@@ -236,7 +236,7 @@ class Session(Texts):
         ports: tuple[TensorType, ...] = self._model.function_type(name).inputs
         if len(inputs) != len(ports):
             raise errors.InvalidArgumentError(
-                f"expected {len(ports)} inputs for {name}, got {len(inputs)}")
+                f"inputs: expected {len(ports)} for {name}, got {len(inputs)}")
         raw = [arrays.from_array(value, port) for value, port in zip(inputs, ports)]
         return [arrays.to_array(output) for output in self._handle.run_function(name, raw)]
 

@@ -26,7 +26,7 @@ class Profile:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = os.fsdecode(path)
+        self._path = path_text("path", path)
         self._files: Optional[_TemporaryFolder] = None
 
     @property
