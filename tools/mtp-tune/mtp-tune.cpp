@@ -40,8 +40,8 @@ static void addFlags(CLI::App &app, Options &o) {
   addText(app, "--report", o.report, "FILE",
           "Print what a profile decides, and measure nothing");
   addText(app, "--prompts", o.prompts, "FILE",
-          "Measure acceptance on these prompts, one on each line (default: a "
-          "few of the tool's own)");
+          "Measure acceptance on these prompts, one on each line; a line may "
+          "begin with a kind and a tab (default: a few of the tool's own)");
   addNumber(app, "--minutes", o.minutes,
             "Limit on the time of the measurement (default: 3)");
   addNumber(app, "--max-tokens,-n", o.tokens,
