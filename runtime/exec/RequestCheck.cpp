@@ -164,10 +164,11 @@ static Status checkLogprobs(const Model::Impl &model,
 
 /// Checks the lengths of the texts that come with a request.
 static Status checkTexts(const Request &request) {
-  if (request.kind.size() > profile::kMostKindBytes)
+  if (!request.kind.empty() && !profile::isKindName(request.kind))
     return invalidArgument(strCat("expected a kind of at most ",
-                                  profile::kMostKindBytes, " bytes, got ",
-                                  request.kind.size()));
+                                  profile::kMostKindBytes,
+                                  " letters, digits, '-' and '_', got '",
+                                  request.kind.substr(0, 64), "'"));
   if (request.cacheSalt.size() > Request::kMaxSalt)
     return invalidArgument(strCat("expected a cache salt of at most ",
                                   Request::kMaxSalt, " bytes, got ",

@@ -72,6 +72,8 @@ private:
   Status checkFunction(const Program &program,
                        std::span<const Tensor> inputs) const;
 
+  /// By kind of request, the acceptance of drafts by position in a profile.
+  std::map<std::string, std::vector<double>> kinds;
   std::unique_ptr<PromptRunner> prompts;
   std::unique_ptr<RoundRunner> rounds;
   /// The failure of a step. Nothing runs after a failure.

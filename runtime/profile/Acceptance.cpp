@@ -51,13 +51,21 @@ void Outcomes::merge(const Outcomes &other) {
     }
 }
 
+bool profile::isKindName(std::string_view name) {
+  auto isPlain = [](char of) {
+    return (of >= 'a' && of <= 'z') || (of >= 'A' && of <= 'Z') ||
+           (of >= '0' && of <= '9') || of == '-' || of == '_';
+  };
+  return !name.empty() && name.size() <= kMostKindBytes &&
+         std::ranges::all_of(name, isPlain);
+}
+
 Outcomes *profile::outcomesOfKind(std::vector<KindOutcomes> &kinds,
                                   const std::string &name) {
   auto found = std::ranges::find(kinds, name, &KindOutcomes::name);
   if (found != kinds.end())
     return &found->outcomes;
-  if (name.empty() || name.size() > kMostKindBytes ||
-      kinds.size() >= kMostKinds)
+  if (!isKindName(name) || kinds.size() >= kMostKinds)
     return nullptr;
   return &kinds.emplace_back(name, Outcomes()).outcomes;
 }

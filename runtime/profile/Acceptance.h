@@ -14,6 +14,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace mtp::profile {
@@ -88,6 +89,10 @@ struct KindOutcomes {
   std::string name;
   Outcomes outcomes;
 };
+
+/// Whether a text may name a kind: 1 to 32 letters, digits, "-" and "_". A
+/// profile contains no other texts of requests.
+bool isKindName(std::string_view name);
 
 /// Returns the outcomes of a kind, which it adds to `kinds` if there is room;
 /// null otherwise.

@@ -174,8 +174,11 @@ static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
   for (size_t i = 0; i < kinds.size(); ++i) {
     std::string key = strCat("kinds[", i, "]");
     MTP_RETURN_IF_ERROR(checkOutcomes(key, kinds[i].outcomes));
-    if (kinds[i].name.empty())
-      return dataLoss(key + ".name: expected a name, got none");
+    if (!isKindName(kinds[i].name))
+      return dataLoss(strCat(key,
+                             ".name: expected letters, digits, '-' and "
+                             "'_', got '",
+                             kinds[i].name, "'"));
     if (!names.insert(kinds[i].name).second)
       return dataLoss(strCat(key, ".name: expected each kind once, got '",
                              kinds[i].name, "' again"));

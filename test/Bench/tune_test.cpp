@@ -87,8 +87,8 @@ TEST(Tune, MeasuresSlotsUpToTheLargest) {
   EXPECT_EQ(batchesUpTo(4), (std::vector<uint32_t>{1, 2, 3, 4}));
   EXPECT_EQ(batchesUpTo(20),
             (std::vector<uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 20}));
-  EXPECT_EQ(contextsUpTo(1024), (std::vector<uint32_t>{128, 640}));
-  EXPECT_EQ(contextsUpTo(1 << 20), (std::vector<uint32_t>{128, 2048}));
+  EXPECT_EQ(contextsUpTo(1024), (std::vector<uint32_t>{32, 640}));
+  EXPECT_EQ(contextsUpTo(1 << 20), (std::vector<uint32_t>{32, 2048}));
 }
 
 TEST(Tune, NoticesADisturbedMachine) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
 #include "support/FakeLanguage.h"
@@ -194,6 +195,49 @@ TEST_F(ProfiledSession, StartsFromAProfileWithEqualOutput) {
   rounds = run(*profiled);
   EXPECT_EQ(rounds[0], 0u);
   EXPECT_EQ(rounds[1], 0u);
+}
+
+// More threads than cores may be slower.
+TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
+  profile::Cost cost;
+  cost.lower = cost.median = cost.upper = 0.004;
+  cost.count = 9;
+  profile::Profile of;
+  of.machines = {{"a", 8, 1, false, {cost}}, {"a", 4, 1, false, {cost}}};
+  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+  of.machines[1].costs[0].median = 0.003;
+  EXPECT_EQ(threadsFor(of, "a", 8), 4u);
+  // Other shapes, numbers of processors and machines do not count.
+  EXPECT_EQ(threadsFor(of, "a", 6), 6u);
+  EXPECT_EQ(threadsFor(of, "b", 8), 8u);
+  of.machines[1].costs[0].batch = 2;
+  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+}
+
+// A request that names a kind begins with the kind's acceptance.
+TEST_F(ProfiledSession, BeginsWithTheAcceptanceOfAKind) {
+  profile::Profile recorded = record(0.6);
+  recorded.kinds.clear();
+  for (const char *name : {"hard", "easy"}) {
+    profile::Outcomes of;
+    of.tried = {1000};
+    of.accepted = {name[0] == 'e' ? 990u : 10u};
+    recorded.kinds.push_back({name, of});
+  }
+  write(recorded);
+  auto rounds = [&](const char *kind) {
+    auto model = load();
+    EXPECT_TRUE(model) << model.status().toString();
+    auto session = openClocked(*model, automatic(), clockOf(0.6));
+    Request request = someRequests()[0];
+    request.kind = kind;
+    request.maxTokens = 8;
+    EXPECT_TRUE(session->add(request).isOk());
+    drain(*session);
+    return session->statistics().roundsByK;
+  };
+  EXPECT_GT(rounds("hard")[0], 0u);
+  EXPECT_EQ(rounds("easy")[0], 0u);
 }
 
 TEST_F(ProfiledSession, SaysWhatItDoesNotUse) {

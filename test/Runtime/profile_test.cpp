@@ -214,7 +214,7 @@ TEST(Profile, NamesWrongOutcomesOfNodesKindsAndConfidences) {
   EXPECT_EQ(wrong([](Profile &of) { of.kinds[1].name = "code"; }),
             "kinds[1].name: expected each kind once, got 'code' again");
   EXPECT_EQ(wrong([](Profile &of) { of.kinds[1].name.clear(); }),
-            "kinds[1].name: expected a name, got none");
+            "kinds[1].name: expected letters, digits, '-' and '_', got ''");
   EXPECT_EQ(wrong([](Profile &of) { of.kinds.resize(17); }),
             "kinds: expected at most 16 entries, got 17");
   EXPECT_EQ(wrong([](Profile &of) { of.confidence.accepted[3] = 1; }),
@@ -262,7 +262,7 @@ TEST(Profile, KeepsTheLimitsOfOutcomes) {
     from.nodes.counts[{rank}] = {1 << 20, 1 << 16};
     for (uint32_t j = 0; j < 64; ++j)
       from.nodes.counts[{rank, uint8_t(j)}] = {(1 << 15) + j, 9};
-    from.kinds.push_back({"kind " + std::to_string(i), {}});
+    from.kinds.push_back({"kind_" + std::to_string(i), {}});
   }
   for (uint32_t token = 0; token < kMostCountedTokens + 99; ++token)
     from.tokens.counts[token] = {100 + token, 50, 40};

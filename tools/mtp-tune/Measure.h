@@ -29,9 +29,16 @@ Result<Measured> measure(const std::shared_ptr<const Model> &model,
 /// Checks the limit on the time of a measurement.
 Status checkMinutes(double minutes);
 
-/// Reads the prompts of a file, one on each line, as tokens of a model.
-Result<std::vector<std::vector<int32_t>>> readLines(const Model &model,
-                                                    const std::string &path);
+/// A prompt as tokens of a model, and its kind in profiles.
+struct Prompt {
+  std::vector<int32_t> ids;
+  std::string kind;
+};
+
+/// Reads the prompts of a file, one on each line. A line may begin with a kind
+/// and a tab.
+Result<std::vector<Prompt>> readLines(const Model &model,
+                                      const std::string &path);
 
 /// Returns the numbers of slots to measure: powers of two and one and a half
 /// times these, up to the largest.

@@ -72,7 +72,9 @@ static Result<std::vector<Workload>> readPrompts(const Model &model,
   for (const std::string &path : options.prompts) {
     Workload &workload = named.emplace_back();
     workload.name = path;
-    MTP_ASSIGN_OR_RETURN(workload.prompts, readLines(model, path));
+    MTP_ASSIGN_OR_RETURN(std::vector<Prompt> read, readLines(model, path));
+    for (Prompt &prompt : read)
+      workload.prompts.push_back(std::move(prompt.ids));
   }
   if (named.empty()) {
     Workload &workload = named.emplace_back();

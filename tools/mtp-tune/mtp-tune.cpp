@@ -61,8 +61,9 @@ static void addFlags(CLI::App &app, Options &o) {
              "With --simulate: the share of all rounds that accept draft 1, 2, "
              "..");
   addTexts(app, "--prompts", o.prompts, "FILE",
-           "Measure on these prompts, one on each line (default: a few of the "
-           "tool's own); in a comparison each file is a workload");
+           "Measure on these prompts, one on each line, which may begin with a "
+           "kind and a tab (default: a few of the tool's own); in a comparison "
+           "each file is a workload");
   addNumber(app, "--turns", o.turns,
             "Turns of a comparison, if --minutes has time for them (default: "
             "15)");

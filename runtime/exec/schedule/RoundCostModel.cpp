@@ -55,6 +55,9 @@ static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
 /// a measured cost of rows stands.
 static constexpr int kBeginTurns = 3, kBeginWeight = 8;
 
+/// Points of a curve for each doubling of the positions.
+static constexpr double kPointsOfDoubling = 1;
+
 /// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
@@ -76,12 +79,31 @@ static double product(const T &a, const T &b) {
   return sum;
 }
 
+/// Returns the value of a curve of two or more points at `x`. Beyond its ends
+/// the line through the two nearest points goes on, but does not fall.
+static double valueAt(const std::vector<std::pair<double, double>> &curve,
+                      double x) {
+  size_t i = 1;
+  while (i + 1 < curve.size() && x > curve[i].first)
+    ++i;
+  auto [x0, y0] = curve[i - 1];
+  auto [x1, y1] = curve[i];
+  double slope = (y1 - y0) / (x1 - x0);
+  if (x < x0 || x > x1)
+    slope = std::max(slope, 0.0);
+  return x > x1 ? y1 + slope * (x - x1) : y0 + slope * (x - x0);
+}
+
 /// Predicts the time of a shape with other rows and positions from its own.
 double RoundCostModel::at(const Cell &cell, const Terms &has) const {
-  double more = has[kRowTerm] - cell.has[kRowTerm];
-  double other =
-      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more +
-      cell.ownPosition * (has[kPositionTerm] - cell.has[kPositionTerm]);
+  double rows = cell.has[kRowTerm];
+  double other = cell.seconds + cell.ownRow * (has[kRowTerm] - rows);
+  if (cell.curve.empty())
+    other += fitted(has) - fitted(cell.has);
+  else
+    other += fitted(has) - fitted(withRows(has, rows)) +
+             valueAt(cell.curve, has[kPositionTerm]) -
+             valueAt(cell.curve, cell.has[kPositionTerm]);
   return std::max(other, kLeastShare * cell.seconds);
 }
 
@@ -90,12 +112,32 @@ double RoundCostModel::rowIn(const Terms &has) const {
   return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
 }
 
+/// Returns the time of a round of k = 0 with the batch and the positions of
+/// `work`, on a machine of speed 1; 0 if it is not known.
+double RoundCostModel::secondsOfStep(const Work &work) const {
+  auto found = cells.find({work.batch, 0});
+  if (found == cells.end() || found->second.count < kSettling)
+    return 0;
+  return at(found->second,
+            termsOf({work.batch, 0, work.batch, work.positions}));
+}
+
 double RoundCostModel::secondsOfRow(const Work &work) const {
-  auto found = cells.find({work.batch, work.k});
-  double own = found == cells.end() ? 0 : found->second.ownRow;
   Work some = work;
   some.rows = std::max(work.rows, 1u);
-  return std::max(rowIn(termsOf(some)) + own, 0.0) * slowness;
+  Terms has = termsOf(some);
+  auto found = cells.find({work.batch, work.k});
+  if (found == cells.end())
+    return std::max(rowIn(has), 0.0) * slowness;
+  const Cell &cell = found->second;
+  double row = std::max(rowIn(has) + cell.ownRow, 0.0);
+  // All rows of drafts together take no longer than the round does beyond a
+  // step.
+  double rows = cell.has[kRowTerm], step = secondsOfStep(work);
+  if (work.k > 0 && step > 0 && rows > work.batch)
+    row = std::min(row, std::max(at(cell, withRows(has, rows)) - step, 0.0) /
+                            (rows - work.batch));
+  return row * slowness;
 }
 
 /// Learns the cost of a row from a round with more or fewer rows than the
@@ -196,11 +238,12 @@ void RoundCostModel::add(const Work &work, double measured) {
 }
 
 void RoundCostModel::begin(std::span<const Measured> measured) {
+  std::map<const Cell *, double> weights;
   for (const Measured &one : measured) {
     Cell &cell = cells[{one.work.batch, one.work.k}];
     Terms has = termsOf(one.work);
     // The mean of all measurements of the shape.
-    double share = 1.0 / ++cell.count;
+    double share = one.weight / (weights[&cell] += one.weight);
     cell.seconds += (one.seconds - cell.seconds) * share;
     for (size_t i = 0; i < kTerms; ++i)
       cell.has[i] += (has[i] - cell.has[i]) * share;
@@ -226,23 +269,82 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
                   one.seconds);
     fit();
   }
-  setOwnPositions(measured);
+  setRows(measured);
+  setCurves(measured);
 }
 
-/// Sets the time of a position of each shape by least squares.
-void RoundCostModel::setOwnPositions(std::span<const Measured> measured) {
+/// Sets the cost of rows of shapes that were measured with several numbers of
+/// rows, by least squares over equal contexts.
+void RoundCostModel::setRows(std::span<const Measured> measured) {
+  struct Group {
+    double count = 0, rows = 0, seconds = 0;
+  };
+  auto restOf = [&](const Measured &one, const Cell &cell) {
+    Terms has = termsOf(one.work);
+    return one.seconds - fitted(has) +
+           fitted(withRows(has, cell.has[kRowTerm]));
+  };
+  auto bucketOf = [](const Work &of) {
+    return int(std::log2(1 + double(of.positions) / of.batch));
+  };
+  std::map<std::pair<Shape, int>, Group> groups;
+  for (const Measured &one : measured) {
+    Shape shape{one.work.batch, one.work.k};
+    Group &group = groups[{shape, bucketOf(one.work)}];
+    double share = 1 / ++group.count;
+    group.rows += (one.work.rows - group.rows) * share;
+    group.seconds += (restOf(one, cells[shape]) - group.seconds) * share;
+  }
   std::map<Shape, std::pair<double, double>> sums;
   for (const Measured &one : measured) {
     Shape shape{one.work.batch, one.work.k};
-    const Cell &cell = cells[shape];
-    Terms has = termsOf(one.work);
-    double more = has[kPositionTerm] - cell.has[kPositionTerm];
+    const Group &group = groups[{shape, bucketOf(one.work)}];
+    double more = one.work.rows - group.rows;
     sums[shape].first += more * more;
-    sums[shape].second += more * (one.seconds - at(cell, has));
+    sums[shape].second += more * (restOf(one, cells[shape]) - group.seconds);
   }
-  for (const auto &[shape, sum] : sums)
-    if (sum.first > 0)
-      cells[shape].ownPosition = sum.second / sum.first;
+  for (const auto &[shape, sum] : sums) {
+    if (sum.first == 0)
+      continue;
+    Cell &cell = cells[shape];
+    double row = rowIn(cell.has);
+    double rows = kRowNoise / std::max(row / cell.seconds, kLeastRow);
+    cell.ownRow = std::max(sum.second / sum.first, (kLeastOfRow - 1) * row);
+    cell.rowRows = kBeginWeight * sum.first;
+    cell.rowSeconds = cell.ownRow * (cell.rowRows + rows * rows);
+  }
+}
+
+/// Sets the curves of shapes that were measured at several contexts. A point is
+/// the mean of near contexts, as if all had the shape's mean rows.
+void RoundCostModel::setCurves(std::span<const Measured> measured) {
+  struct Point {
+    double weight = 0, positions = 0, seconds = 0;
+  };
+  std::map<Shape, std::map<int, Point>> points;
+  for (const Measured &one : measured) {
+    Shape shape{one.work.batch, one.work.k};
+    const Cell &cell = cells[shape];
+    Terms has = termsOf(one.work), all = withRows(has, cell.has[kRowTerm]);
+    double more = all[kRowTerm] - has[kRowTerm];
+    double seconds =
+        one.seconds + cell.ownRow * more + fitted(all) - fitted(has);
+    double positions = has[kPositionTerm];
+    Point &point = points[shape][int(
+        kPointsOfDoubling * std::log2(1 + positions / one.work.batch))];
+    double share = one.weight / (point.weight += one.weight);
+    point.positions += (positions - point.positions) * share;
+    point.seconds += (seconds - point.seconds) * share;
+  }
+  for (const auto &[shape, some] : points) {
+    if (some.size() < 2)
+      continue;
+    Cell &cell = cells[shape];
+    for (const auto &[bucket, point] : some)
+      cell.curve.emplace_back(point.positions, point.seconds);
+    cell.seconds = valueAt(cell.curve, cell.has[kPositionTerm]);
+    cell.longSeconds = cell.seconds;
+  }
 }
 
 /// Fits the terms by least squares of relative errors, drawn to the
@@ -309,8 +411,17 @@ double RoundCostModel::seconds(const Work &work) const {
   auto found = cells.find({work.batch, work.k});
   bool hasRun = found != cells.end();
   Terms has = termsOf(work);
-  if (hasRun && found->second.count >= kSettling)
-    return at(found->second, has) * slowness;
+  if (hasRun && found->second.count >= kSettling) {
+    const Cell &cell = found->second;
+    double own = at(cell, has);
+    // With fewer rows than it had, a round is no faster than a step, unless it
+    // was with all.
+    if (work.k > 0 && has[kRowTerm] < cell.has[kRowTerm])
+      own =
+          std::max(own, std::min(secondsOfStep(work),
+                                 at(cell, withRows(has, cell.has[kRowTerm]))));
+    return own * slowness;
+  }
   if (cells.empty())
     return 0;
   double seconds = fitted(has) * nearby(work.batch, work.k);

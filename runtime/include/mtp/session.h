@@ -99,7 +99,7 @@ struct Request {
   /// with the same beginning. At most `kMaxSalt` bytes.
   static constexpr size_t kMaxSalt = 1024;
   std::string cacheSalt;
-  /// Kind that profiles count apart, e.g. "code", of at most 32 bytes.
+  /// Kind that profiles count apart: at most 32 letters, digits, "-" and "_".
   std::string kind;
   /// Number of drafts in a round: a number up to the session's k, `kSessions`
   /// (the session's `SessionOptions::k` and `automaticK` decide), or

@@ -138,6 +138,8 @@ struct GenerationRequest {
   int32_t priority = 0;
   /// Prompts share pages only if their salts are equal.
   std::string cacheSalt;
+  /// Kind of the request in profiles; empty: none.
+  std::string kind;
   /// Seconds for the whole answer; zero: not given.
   float timeout = 0;
   /// The number of the request's key, from 1 on; zero: the server needs no key.

@@ -342,6 +342,7 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.priority = request.priority;
   sequence.group = request.client;
   sequence.cacheSalt = request.cacheSalt;
+  sequence.kind = request.kind;
   sequence.stopTokens = request.stopTokens;
   sequence.ignoreEos = request.ignoreEos;
   sequence.k = request.k;
