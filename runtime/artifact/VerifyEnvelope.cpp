@@ -205,6 +205,14 @@ static Status verifyGeneration(const Artifact &artifact) {
                             "a number above 0 and up to 1"));
   MTP_RETURN_IF_ERROR(
       check("min_p", minP, minP >= 0 && minP <= 1, "a number of 0 to 1"));
+  float repetition = generation->repetition_penalty();
+  MTP_RETURN_IF_ERROR(check("repetition_penalty", repetition,
+                            std::isfinite(repetition) && repetition > 0,
+                            "a number above 0"));
+  if (repetition != 1 && !artifact.findState(kLogitRules))
+    return dataLoss(strCat("generation.repetition_penalty: expected 1 in an "
+                           "artifact without the state 'logit_rules', got ",
+                           repetition));
   if (generation->top_k() > uint32_t(INT32_MAX))
     return dataLoss(strCat("generation.top_k: expected a number below 2^31, "
                            "got ",

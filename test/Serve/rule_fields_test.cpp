@@ -68,6 +68,17 @@ TEST(RuleFields, TakePairsAsLlamaServerDoes) {
   EXPECT_EQ(rules.bias[1].bias, -INFINITY);
 }
 
+TEST(RuleFields, TheModelHasARepetitionPenalty) {
+  ModelFacts model = facts(true);
+  model.generation.repetitionPenalty = 1.05f;
+  for (auto [field, penalty] :
+       {std::pair(R"("n": 1)", 1.05f), {R"("repetition_penalty": 1)", 1.0f}}) {
+    GenerationRequest request;
+    EXPECT_FALSE(parseCompletion(with(field), model, request));
+    EXPECT_EQ(request.rules.repetitionPenalty, penalty);
+  }
+}
+
 TEST(RuleFields, ErrorsNameThePath) {
   const std::pair<const char *, const char *> cases[] = {
       {R"("logit_bias": {"64": 1})", "logit_bias.64"},

@@ -163,8 +163,10 @@ static Result<TokenBias> readBias(const std::string &text) {
   return entry;
 }
 
-Result<LogitRules> mtp::rulesOf(const RunOptions &options) {
+Result<LogitRules> mtp::rulesOf(const RunOptions &options, const Model &model) {
   LogitRules rules = options.rules;
+  rules.repetitionPenalty =
+      options.repetitionPenalty.value_or(model.generation().repetitionPenalty);
   for (const std::string &text : options.biases) {
     MTP_ASSIGN_OR_RETURN(TokenBias entry, readBias(text));
     rules.bias.push_back(entry);
@@ -195,7 +197,7 @@ addAll(Session &session, const RunOptions &options,
                               options.stopTokens.end());
     request.ignoreEos = options.ignoreEos;
     request.minTokens = options.minTokens;
-    MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
+    MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options, *session.model()));
     request.constraint = constraint;
     MTP_ASSIGN_OR_RETURN(
         request.inputs,

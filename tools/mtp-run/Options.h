@@ -48,6 +48,8 @@ struct RunOptions {
   /// Absent: 128, or the rest of the context.
   std::optional<uint32_t> maxTokens;
   LogitRules rules;
+  /// Absent: the model's.
+  std::optional<float> repetitionPenalty;
   /// "TOKEN=NUMBER": biases of tokens.
   std::vector<std::string> biases;
   std::vector<uint32_t> allowedTokens;
@@ -116,8 +118,8 @@ inline SamplingParams settleSampling(const SamplingFlags &flags,
   return params;
 }
 
-/// Returns the rules of a run from its flags.
-Result<LogitRules> rulesOf(const RunOptions &options);
+/// Returns the rules of a run from its flags and the model's defaults.
+Result<LogitRules> rulesOf(const RunOptions &options, const Model &model);
 
 } // namespace mtp
 

@@ -97,9 +97,9 @@ static void addLogprobsFlags(CLI::App &app, LogprobsRequest &o) {
 }
 
 static void addRuleFlags(CLI::App &app, RunOptions &o) {
-  addNumber(app, "--repetition-penalty", o.rules.repetitionPenalty,
+  addNumber(app, "--repetition-penalty", o.repetitionPenalty,
             "Divides positive logits of tokens of prompt and output, and "
-            "multiplies others (default: 1)")
+            "multiplies others (default: the model's, or 1)")
       ->group(kGeneration);
   addNumber(app, "--presence-penalty", o.rules.presencePenalty,
             "Subtracted from the logits of tokens of the output (-2 to 2)")

@@ -173,15 +173,16 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
    token that begins a text. Requests do not use them: copy those you want. */
 typedef struct mtp_generation {
   size_t size;
-  int32_t bos;       /* begins a text; -1: none */
-  int add_bos;       /* 1: a prompt should start with bos */
-  float temperature; /* 0: greedy */
-  uint32_t top_k;    /* 0: off */
-  float top_p;       /* 1: off */
-  float min_p;       /* 0: off */
+  int32_t bos;              /* begins a text; -1: none */
+  int add_bos;              /* 1: a prompt should start with bos */
+  float temperature;        /* 0: greedy */
+  uint32_t top_k;           /* 0: off */
+  float top_p;              /* 1: off */
+  float min_p;              /* 0: off */
+  float repetition_penalty; /* 1: off */
 } mtp_generation;
 
-/* Fills in bos = -1, top_p = 1, all else 0. Call it before
+/* Fills in bos = -1, top_p = repetition_penalty = 1, all else 0. Call it before
    mtp_model_get_generation, which otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_generation_init(mtp_generation *generation);
 mtp_status mtp_model_get_generation(const mtp_model *model,
