@@ -113,6 +113,9 @@ static void addRuleFlags(CLI::App &app, RunOptions &o) {
   addNumbers(app, "--allowed-id", o.allowedTokens,
              "Token id that may be picked (default: all)")
       ->group(kGeneration);
+  addTexts(app, "--bad-word", o.badWords, "TEXT",
+           "Text that the output must not have")
+      ->group(kGeneration);
   addText(app, "--grammar", o.grammar, "FILE",
           "File with a grammar of the text, in llama.cpp's GBNF")
       ->group(kGeneration);

@@ -529,6 +529,16 @@ typedef struct mtp_request {
   size_t bias_count;
   const int32_t *allowed_tokens; /* tokens that may be picked; null: all */
   size_t allowed_count;
+  int counts_prompt; /* 1: tokens of the prompt count as output for the presence
+                        and frequency penalty, as in llama.cpp */
+  const int32_t *bad_words;       /* tokens of bad words, one word after the
+                                     other: the last token of a word is not
+                                     picked after the other tokens of the word,
+                                     which must be output, too; may be null */
+  const uint32_t *bad_word_sizes; /* number of tokens of each word, not 0.
+                                     While a sequence with words of several
+                                     tokens runs, a launch has one round */
+  size_t bad_word_count;
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,

@@ -97,6 +97,8 @@ readFields(const object &body,
       return error;
   }
   turnOff(to.request);
+  if (MaybeError error = settlePenalties(to))
+    return error;
   return readGrammar(body, to);
 }
 
