@@ -187,11 +187,13 @@ void emitLogitRules(ModelContext &context) {
                                mlir::mtp::Rebuild::Rows, /*rebuild_rows=*/1);
   };
   declare(kLogitRules, kRuleWords);
-  declare(kTokenCounts, context.config.vocab);
+  auto vocab = uint64_t(context.config.vocab);
+  declare(kTokenCounts, int64_t(countWords(vocab)));
   declare(kLogitBias, context.config.vocab);
   const DraftPlan &draft = context.draft;
-  declare(kLogitMasks, {draft.maxNodes > 0 ? draft.maxNodes : draft.maxK + 1,
-                        int64_t(maskWords(uint64_t(context.config.vocab)))});
+  int64_t nodes = draft.maxNodes > 0 ? draft.maxNodes : draft.maxK + 1;
+  declare(kLogitMasks,
+          {std::min(nodes, kMostMasks), int64_t(maskWords(vocab))});
 }
 
 /// Emits each function before its users, so that the module reads from top to

@@ -11,6 +11,7 @@
 #include "runtime/schema/PromptLayout.h"
 #include "runtime/schema/SamplingLayout.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -158,12 +159,14 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back(
       {"drafter_places", DType::I32, {s, e.max_k(), kPlaceWords}, true});
   needs.push_back({"logit_rules", DType::I32, {s, kRuleWords}, true});
-  needs.push_back({"token_counts", DType::I32, {s, e.vocab()}, true});
+  needs.push_back(
+      {"token_counts", DType::I32, {s, countWords(e.vocab())}, true});
   needs.push_back({"logit_bias", DType::I32, {s, e.vocab()}, true});
-  needs.push_back({"logit_masks",
-                   DType::I32,
-                   {s, mostNodes(e), maskWords(e.vocab())},
-                   true});
+  needs.push_back(
+      {"logit_masks",
+       DType::I32,
+       {s, std::min<uint64_t>(mostNodes(e), kMostMasks), maskWords(e.vocab())},
+       true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)

@@ -539,7 +539,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Requests with rules for their logits.
 INSTANTIATE_TEST_SUITE_P(Rules, Lossless,
                          testing::Values("mimo-mtp1.rules", "mtp-static.rules",
-                                         "mtp-beam.rules", "qwen3.rules"),
+                                         "mtp-beam.rules", "mtp-wide.rules",
+                                         "qwen3.rules"),
                          nameOf);
 
 // Types of the KV cache.

@@ -69,18 +69,21 @@ static std::vector<int32_t> headOf(const Request &request,
   return words;
 }
 
-/// Returns the word of each token in "token_counts".
+/// Returns the words of a slot in "token_counts".
 static std::vector<int32_t> countTokens(std::span<const int32_t> tokens,
                                         size_t prompt, bool countsPrompt,
                                         uint64_t vocab) {
-  std::vector<int32_t> words(vocab, 0);
+  std::vector<uint16_t> counts(2 * countWords(vocab), 0);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    int32_t &word = words[size_t(tokens[i])];
+    uint16_t &count = counts[size_t(tokens[i])];
     if (i < prompt)
-      word |= kCountInPrompt;
-    if (i >= prompt || countsPrompt)
-      word += kCountOfOutput;
+      count |= kCountInPrompt;
+    if ((i >= prompt || countsPrompt) && count / kCountOfOutput < kMostCounted)
+      count = uint16_t(count + kCountOfOutput);
   }
+  std::vector<int32_t> words(countWords(vocab));
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = counts[2 * i] | int32_t(counts[2 * i + 1]) << 16;
   return words;
 }
 
@@ -123,5 +126,5 @@ Status RuleStates::write(uint32_t slot, const Request &request,
   return writeWords(counts, slot,
                     countTokens(tokens, request.prompt.size(),
                                 request.rules.countsPrompt, vocab),
-                    vocab);
+                    countWords(vocab));
 }
