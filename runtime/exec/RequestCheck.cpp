@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/PromptScoring.h"
 #include "runtime/profile/Acceptance.h"
 #include "runtime/schema/KvPage.h"
@@ -106,6 +107,17 @@ static Status checkRules(const LogitRules &rules, size_t promptTokens,
     if (!isToken(token))
       return invalidArgument(
           strCat("expected allowed tokens below ", vocab, ", got ", token));
+  size_t count = 0;
+  for (const std::vector<int32_t> &word : rules.badWords) {
+    if (word.empty() || !std::ranges::all_of(word, isToken))
+      return invalidArgument(
+          strCat("expected bad words of tokens below ", vocab, ", none empty"));
+    count += word.size();
+  }
+  if (count > LogitRules::kMostBadTokens)
+    return invalidArgument(strCat("expected bad words of at most ",
+                                  LogitRules::kMostBadTokens,
+                                  " tokens in all, got ", count));
   return okStatus();
 }
 
@@ -113,19 +125,25 @@ static Status checkRules(const LogitRules &rules, size_t promptTokens,
 static bool areUsed(const LogitRules &rules) {
   return rules.repetitionPenalty != 1 || rules.presencePenalty != 0 ||
          rules.frequencyPenalty != 0 || !rules.bias.empty() ||
-         !rules.allowedTokens.empty();
+         !rules.allowedTokens.empty() || !rules.badWords.empty();
 }
 
 /// Checks that the model can mask the tokens of a constrained request.
 static Status checkConstraint(const Model::Impl &model,
                               const Request &request) {
-  if (!request.constraint)
+  bool hasLongWords = haveLongBadWords(request.rules);
+  if (!request.constraint && !hasLongWords)
     return okStatus();
+  std::string_view what =
+      request.constraint ? "grammar" : "bad words of several tokens";
   if (!model.artifact().findState(kLogitRules) ||
       !model.artifact().findState(kLogitMasks))
-    return invalidArgument("expected no grammar, as the model was imported "
-                           "with --without-logit-rules or an --accept rule "
-                           "other than exact");
+    return invalidArgument(strCat("expected no ", what,
+                                  ", as the model was imported with "
+                                  "--without-logit-rules or an --accept rule "
+                                  "other than exact"));
+  if (!request.constraint)
+    return okStatus();
   uint32_t vocab = model.envelope->vocab;
   if (request.constraint->vocab() != vocab)
     return invalidArgument(strCat("expected a constraint over ", vocab,
@@ -200,9 +218,10 @@ Status mtp::checkRequest(const Model::Impl &model,
   MTP_RETURN_IF_ERROR(
       checkRules(request.rules, request.prompt.size(), e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
-    return invalidArgument("expected no penalties, bias or allowed tokens, as "
-                           "the model was imported with --without-logit-rules "
-                           "or an --accept rule other than exact");
+    return invalidArgument(
+        "expected no penalties, bias, allowed tokens or bad "
+        "words, as the model was imported with --without-logit-rules "
+        "or an --accept rule other than exact");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));

@@ -4,6 +4,7 @@
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/RequestCheck.h"
+#include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/KvPage.h"
@@ -200,6 +201,8 @@ Result<SequenceId> Session::Impl::add(Request request) {
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
   kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
+  request.constraint =
+      withoutBadWords(request.rules, vocab, std::move(request.constraint));
   std::unique_ptr<ConstraintMatcher> matcher;
   if (request.constraint) {
     matcher = request.constraint->begin();

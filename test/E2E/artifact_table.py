@@ -247,7 +247,11 @@ ROWS = [Artifact(*row) for row in (
     ("mimo-mtp1.rules", "mimo-mtp1.f32", SMALL + " -k=3", "",
      "constraint logit_rules lossless"),
     ("mtp-static.rules", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "constraint lossless"),
-    ("mtp-beam.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM, "", "constraint lossless"),
+    ("mtp-beam.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM, "",
+     "constraint logit_rules lossless"),
+    # More nodes than have masks.
+    ("mtp-wide.rules", "dsv3-chain-mtp2.f32", PAIR + " --draft-tree=dynamic:4,5,20", "",
+     "lossless"),
     ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3", "", "constraint lossless"),
     # Likewise with mixed batches, for the CPU and the simulator.
     ("mimo-mtp1.masks", "mimo-mtp1.f32", SMALL + MIXED + " -k=3", SIM, "constraint"),

@@ -83,24 +83,24 @@ TEST(LogitRules, NoKernelRunsForThemUnlessARequestHasRules) {
   EXPECT_EQ(run(someRequests(true), leftOut, /*leavesOut=*/true), plain);
 }
 
-// The programs with rules have the commands of those without, and one for each
-// pick.
-// A mask has a bit for each token and node.
-TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
-  std::shared_ptr<const Model> model = loadArtifact("mimo-mtp1.rules");
-  ASSERT_TRUE(model && model->hasLogitRules());
-  const Artifact &artifact = ModelAccess::file(*model)->artifact();
-  const EnvelopeInfo &envelope = *model->envelope();
-  uint64_t bytes = 0;
-  for (const State &state : artifact.states)
-    if (state.name == kTokenCounts || state.name == kLogitBias)
-      bytes += state.bytes;
-  EXPECT_EQ(bytes, uint64_t(envelope.maxBatch) * envelope.vocab * 8);
-  std::optional<uint32_t> masks = artifact.findState(kLogitMasks);
-  ASSERT_TRUE(masks);
-  EXPECT_EQ(artifact.states[*masks].bytes, uint64_t(envelope.maxBatch) *
-                                               envelope.maxNodes *
-                                               maskWords(envelope.vocab) * 4);
+// 16 bits for a count, 32 for a bias, and a bit for each of at most 16 nodes.
+TEST(LogitRules, TakeAtMostEightBytesOfASlotForEachToken) {
+  for (const char *name : {"mimo-mtp1.rules", "mtp-beam.rules"}) {
+    std::shared_ptr<const Model> model = loadArtifact(name);
+    ASSERT_TRUE(model && model->hasLogitRules());
+    const Artifact &artifact = ModelAccess::file(*model)->artifact();
+    const EnvelopeInfo &envelope = *model->envelope();
+    uint64_t bytes = 0;
+    for (const State &state : artifact.states)
+      if (state.name == kTokenCounts || state.name == kLogitBias ||
+          state.name == kLogitMasks)
+        bytes += state.bytes;
+    uint64_t masks = std::min<uint64_t>(envelope.maxNodes, kMostMasks);
+    EXPECT_EQ(bytes, envelope.maxBatch *
+                         (countWords(envelope.vocab) * 4 + envelope.vocab * 4 +
+                          masks * maskWords(envelope.vocab) * 4));
+    EXPECT_LE(bytes, uint64_t(envelope.maxBatch) * (envelope.vocab + 32) * 8);
+  }
 }
 
 // The tokens of a sequence that another session has begun count as output.

@@ -304,6 +304,17 @@ TEST(CApi, RulesNeedAModelThatHasThem) {
   request.bias_count = 1;
   EXPECT_TRUE(refused());
   request.bias_count = 0;
+  int32_t words[] = {1, 2, 3};
+  uint32_t sizes[] = {2, 1};
+  request.bad_words = words;
+  request.bad_word_sizes = sizes;
+  request.bad_word_count = 2;
+  EXPECT_TRUE(refused());
+  sizes[0] = UINT32_MAX;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OUT_OF_RANGE);
+  request.bad_word_sizes = nullptr;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.bad_word_count = 0;
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
   mtp_session_free(session);
   mtp_model_free(model);

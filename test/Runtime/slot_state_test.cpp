@@ -312,9 +312,10 @@ TEST(SlotState, TheStatesOfRulesAreChecked) {
   EXPECT_NE(message("logit_masks", {slots, nodes - 1, maskWords(vocab)})
                 .find("'logit_masks': expected "),
             std::string::npos);
-  for (const char *name : {"token_counts", "logit_bias"}) {
-    EXPECT_EQ(message(name, {slots, vocab}), "");
-    EXPECT_NE(message(name, {slots, vocab + 1})
+  for (auto [name, words] : {std::pair("token_counts", countWords(vocab)),
+                             {"logit_bias", uint64_t(vocab)}}) {
+    EXPECT_EQ(message(name, {slots, words}), "");
+    EXPECT_NE(message(name, {slots, words + 1})
                   .find(strCat("'", name, "': expected ")),
               std::string::npos);
   }

@@ -108,8 +108,8 @@ static cl::opt<bool>
 static cl::opt<bool> withoutLogitRules(
     "without-logit-rules",
     cl::desc("omit what lets requests have penalties, a bias of tokens, "
-             "allowed tokens, end tokens that are masked at first, and "
-             "grammars, and its memory of 8 bytes for each slot and token"),
+             "allowed tokens, bad words, end tokens that are masked at first, "
+             "and grammars, and its 8 bytes for each slot and token"),
     cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",

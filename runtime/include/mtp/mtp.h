@@ -173,15 +173,16 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
    token that begins a text. Requests do not use them: copy those you want. */
 typedef struct mtp_generation {
   size_t size;
-  int32_t bos;       /* begins a text; -1: none */
-  int add_bos;       /* 1: a prompt should start with bos */
-  float temperature; /* 0: greedy */
-  uint32_t top_k;    /* 0: off */
-  float top_p;       /* 1: off */
-  float min_p;       /* 0: off */
+  int32_t bos;              /* begins a text; -1: none */
+  int add_bos;              /* 1: a prompt should start with bos */
+  float temperature;        /* 0: greedy */
+  uint32_t top_k;           /* 0: off */
+  float top_p;              /* 1: off */
+  float min_p;              /* 0: off */
+  float repetition_penalty; /* 1: off */
 } mtp_generation;
 
-/* Fills in bos = -1, top_p = 1, all else 0. Call it before
+/* Fills in bos = -1, top_p = repetition_penalty = 1, all else 0. Call it before
    mtp_model_get_generation, which otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_generation_init(mtp_generation *generation);
 mtp_status mtp_model_get_generation(const mtp_model *model,
@@ -528,6 +529,16 @@ typedef struct mtp_request {
   size_t bias_count;
   const int32_t *allowed_tokens; /* tokens that may be picked; null: all */
   size_t allowed_count;
+  int counts_prompt; /* 1: tokens of the prompt count as output for the presence
+                        and frequency penalty, as in llama.cpp */
+  const int32_t *bad_words;       /* tokens of bad words, one word after the
+                                     other: the last token of a word is not
+                                     picked after the other tokens of the word,
+                                     which must be output, too; may be null */
+  const uint32_t *bad_word_sizes; /* number of tokens of each word, not 0.
+                                     While a sequence with words of several
+                                     tokens runs, a launch has one round */
+  size_t bad_word_count;
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,

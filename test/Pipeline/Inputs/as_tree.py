@@ -33,7 +33,7 @@ def main():
         line = line.replace("page = 16>", f"page = 16, max_nodes = {len(parents)}>")
         if "mtp.await_host" in line:
             line = line.replace("tensor<?x?xi32>", drafts)
-        line = re.sub(r"@logit_masks\[\d+", f"@logit_masks[{len(parents)}", line)
+        line = re.sub(r"@logit_masks\[\d+", f"@logit_masks[{min(len(parents), 16)}", line)
         line = line.replace("mtp.verify %drafts {", f"mtp.verify %drafts tree {tree} {{")
         line = line.replace(" exact {", f" exact tree {tree} {{")
         if inside == "draft" and line.strip() == "} : tensor<?x?xi32>":

@@ -14,6 +14,10 @@ namespace mtp::serve {
 struct Reading {
   GenerationRequest &request;
   const ModelFacts &facts;
+  /// llama-server's number of last tokens that penalties count.
+  int64_t repeatLastN = 64;
+  /// The last field with a penalty of llama-server's meaning; empty: none.
+  std::string windowedField = {};
 };
 
 using FieldReader = MaybeError (*)(std::string_view field,
@@ -38,6 +42,9 @@ const Field *findField(std::span<const Field> fields, std::string_view name);
 std::span<const Field> samplingFields();
 /// Returns the fields of penalties, biases and allowed tokens.
 std::span<const Field> ruleFields();
+/// Settles penalties over the last tokens after all fields are read. Returns a
+/// 400 if they would count fewer tokens than the context has.
+MaybeError settlePenalties(Reading &to);
 /// Whether a field of this name describes a grammar.
 bool isGrammarField(std::string_view name);
 

@@ -21,6 +21,7 @@ static void setDefaults(const GenerationInfo &model,
   request.sampling.topK = model.topK;
   request.sampling.topP = model.topP;
   request.sampling.minP = model.minP;
+  request.rules.repetitionPenalty = model.repetitionPenalty;
 }
 
 /// Returns whether a field has the text to answer, in some API.
@@ -96,6 +97,8 @@ readFields(const object &body,
       return error;
   }
   turnOff(to.request);
+  if (MaybeError error = settlePenalties(to))
+    return error;
   return readGrammar(body, to);
 }
 
