@@ -11,6 +11,7 @@
 #include "dialects/Exec/IR/WeightLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "runtime/schema/Tunables.h"
 #include <functional>
 #include <optional>
 

@@ -157,14 +157,10 @@ void emitCaches(ModelContext &context, const ImportOptions &options) {
            folder->layers);
 }
 
-/// Declares the states by which requests change logits. A custom rule would
-/// read logits both before and after the change.
-void emitLogitRules(ModelContext &context, const ImportOptions &options) {
-  if (!options.hasLogitRules)
+/// Declares the states by which requests change logits.
+void emitLogitRules(ModelContext &context) {
+  if (!context.draft.changesLogits)
     return;
-  if (!context.draft.accept.rule.isExact())
-    return context.fail(invalidArgument("--with-logit-rules: expected "
-                                        "--accept=exact, got another rule"));
   mlir::OpBuilder &builder = context.builder;
   auto declare = [&](llvm::StringRef name, llvm::ArrayRef<int64_t> sizes) {
     llvm::SmallVector<mlir::Attribute> extents;
@@ -524,7 +520,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_RETURN_IF_ERROR(
       emitHeader(context, *module, folder, draft.maxContext, options));
   emitCaches(context, options);
-  emitLogitRules(context, options);
+  emitLogitRules(context);
   emitFunctions(context);
   emitRound(context);
   emitFolderPrefill(context);

@@ -129,7 +129,7 @@ def CallLibraryPass : Pass<"exec-call-library", "mlir::ModuleOp"> {
     if it has no product for the library. Runs after `exec-order-fragments`.
   }];
   let options = [
-    Option<"rows", "rows", "int64_t", "128",
+    Option<"rows", "rows", "int64_t", "::mtp::tunable::kLibraryRows.value",
            "least rows of a chunk that calls the library; 0: no chunk does">,
     Option<"workspace", "workspace", "int64_t", "32 << 20",
            "bytes that the library may use, at least 16">
@@ -157,9 +157,10 @@ def PrepareRowsPass : Pass<"exec-prepare-rows", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
-    Option<"rows", "rows", "int64_t", "4",
+    Option<"rows", "rows", "int64_t", "::mtp::tunable::kPrepareRows.value",
            "rows up to which each block rounds them to bf16">,
-    Option<"integerRows", "integer-rows", "int64_t", "1",
+    Option<"integerRows", "integer-rows", "int64_t",
+           "::mtp::tunable::kPrepareIntegerRows.value",
            "rows up to which each block quantises them">
   ];
   let statistics = [
@@ -233,15 +234,19 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
     rows of a slot and the heads that share a key head, and every split is one
     block's. All calls get a GPU's splits then, which are smaller, or none. A
     round with split calls gets a copy without them, for rows at positions below
-    one split plus the cost of a combining call (`below`). Its bits are equal,
-    and it has fewer calls.
+    one split plus `short-positions`. Its bits are equal, and it has fewer
+    calls.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"workers", "workers", "int64_t", "1",
            "threads or blocks that a program should keep busy">,
     Option<"blocks", "blocks", "bool", "false",
-           "whether tasks are a GPU's blocks">
+           "whether tasks are a GPU's blocks">,
+    Option<"shortPositions", "short-positions", "int64_t",
+           "::mtp::tunable::kShortPositions.value",
+           "on a GPU, positions beyond one split up to which a round is not "
+           "split">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "calls whose positions are split">
@@ -279,7 +284,8 @@ def FormStagesPass : Pass<"exec-form-stages", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
-    Option<"soloElements", "solo-elements", "int64_t", "16384",
+    Option<"soloElements", "solo-elements", "int64_t",
+           "::mtp::tunable::kSoloElements.value",
            "elements of a call's activations up to which one thread runs it">
   ];
   let statistics = [

@@ -42,8 +42,8 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::exec;
 
-/// The number of positions that a GPU's block sums in the time that the
-/// combining call takes. Estimated; see compiler/Codegen/GPU/DESIGN.md.
+/// Positions that a row must have beyond its first split to be split on a GPU.
+/// Semantic: bits depend on splits. See compiler/Codegen/GPU/DESIGN.md.
 static constexpr int64_t kJoinPositions = 192;
 
 namespace {
@@ -194,7 +194,7 @@ void SplitAttentionPass::split(const SplitCall &call) {
 /// split are summed faster than combined.
 void SplitAttentionPass::addShort(ProgramOp program, int64_t split,
                                   SymbolTable &symbols) const {
-  int64_t positions = split + kJoinPositions;
+  int64_t positions = split + shortPositions;
   auto copy = cast<ProgramOp>(program->clone());
   copy.setPositions(positions);
   copy.setSymName(

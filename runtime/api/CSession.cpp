@@ -375,6 +375,33 @@ void mtp_session_wake(mtp_session *session) {
     session->session->wake();
 }
 
+mtp_status mtp_session_save_prefix(mtp_session *session, const int32_t *tokens,
+                                   size_t count, const char *path,
+                                   uint64_t *length) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(needArray(tokens, count, "tokens"));
+  MTP_C_RETURN_IF_ERROR(need(path, "a path"));
+  auto prefix = SavedPrefix::save(*session->session, {tokens, count});
+  if (!prefix)
+    return report(prefix.status());
+  if (length)
+    *length = prefix->length();
+  return report(prefix->write(path));
+}
+
+mtp_status mtp_session_restore_prefix(mtp_session *session, const char *path,
+                                      uint64_t *length) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(path, "a path"));
+  auto prefix = SavedPrefix::read(path);
+  if (!prefix)
+    return report(prefix.status());
+  Result<uint64_t> restored = prefix->restore(*session->session);
+  if (restored && length)
+    *length = *restored;
+  return report(restored.status());
+}
+
 mtp_status mtp_session_pause(mtp_session *session, uint64_t id) {
   MTP_C_RETURN_IF_ERROR(need(session, "a session"));
   return report(session->session->pause(id));

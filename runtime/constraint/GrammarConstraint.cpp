@@ -72,12 +72,17 @@ private:
 
 Result<std::shared_ptr<const grammar::Vocabulary>>
 mtp::grammarVocabulary(const Tokenizer &tokenizer, uint32_t vocab,
-                       std::span<const int32_t> ends) {
+                       std::span<const int32_t> ends,
+                       const std::function<bool(std::string_view)> &isMark) {
   std::vector<std::string_view> pieces(vocab);
   for (uint32_t token = 0; token < vocab; ++token) {
-    if (tokenizer.isSpecial(int32_t(token)))
+    bool isSpecial = tokenizer.isSpecial(int32_t(token));
+    if (isSpecial && !isMark)
       continue;
-    MTP_ASSIGN_OR_RETURN(pieces[token], tokenizer.tokenToPiece(int32_t(token)));
+    MTP_ASSIGN_OR_RETURN(std::string_view piece,
+                         tokenizer.tokenToPiece(int32_t(token)));
+    if (!isSpecial || isMark(piece))
+      pieces[token] = piece;
   }
   return grammar::Vocabulary::create(pieces, ends);
 }

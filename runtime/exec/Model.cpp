@@ -179,8 +179,7 @@ bool Model::hasLogitRules() const {
 }
 
 bool Model::masksTokens() const {
-  return impl->device == DeviceKind::Cpu && hasLogitRules() &&
-         impl->artifact().findState(kLogitMasks).has_value();
+  return hasLogitRules() && impl->artifact().findState(kLogitMasks).has_value();
 }
 
 std::vector<RequestOutputType> Model::requestOutputs() const {

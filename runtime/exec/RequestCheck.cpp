@@ -70,8 +70,13 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
-/// Checks rules against a vocabulary of `vocab` tokens.
-static Status checkRules(const LogitRules &rules, uint32_t vocab) {
+/// Checks rules against a prompt and a vocabulary of `vocab` tokens.
+static Status checkRules(const LogitRules &rules, size_t promptTokens,
+                         uint32_t vocab) {
+  if (rules.begunTokens > promptTokens)
+    return invalidArgument(strCat("expected begun tokens of at most the ",
+                                  promptTokens, " prompt tokens, got ",
+                                  rules.begunTokens));
   auto isWithin = [](float value, float limit) {
     return value >= -limit && value <= limit;
   };
@@ -119,11 +124,8 @@ static Status checkConstraint(const Model::Impl &model,
   if (!model.artifact().findState(kLogitRules) ||
       !model.artifact().findState(kLogitMasks))
     return invalidArgument("expected no grammar, as the model was imported "
-                           "without masks of tokens; import it again with "
-                           "--with-logit-rules");
-  if (model.device != DeviceKind::Cpu)
-    return unimplemented("expected no grammar on a GPU: masks of tokens are "
-                         "tested on the CPU alone");
+                           "with --without-logit-rules or an --accept rule "
+                           "other than exact");
   uint32_t vocab = model.envelope->vocab;
   if (request.constraint->vocab() != vocab)
     return invalidArgument(strCat("expected a constraint over ", vocab,
@@ -194,11 +196,12 @@ Status mtp::checkRequest(const Model::Impl &model,
                                   request.minTokens));
   MTP_RETURN_IF_ERROR(checkTexts(request));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
-  MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
+  MTP_RETURN_IF_ERROR(
+      checkRules(request.rules, request.prompt.size(), e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument("expected no penalties, bias or allowed tokens, as "
-                           "the model was imported without them; import it "
-                           "again with --with-logit-rules");
+                           "the model was imported with --without-logit-rules "
+                           "or an --accept rule other than exact");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));

@@ -3,6 +3,7 @@
 #include "runtime/profile/CheckProfile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/Limits.h"
+#include "runtime/schema/Tunables.h"
 #include "runtime/schema/mtp_profile_generated.h"
 
 #include <algorithm>
@@ -39,6 +40,30 @@ static Status checkLengths(const std::string &key,
                            const schema::ProfileOutcomes &of) {
   MTP_RETURN_IF_ERROR(checkLength(key + ".tried", of.tried(), kMostK));
   return checkLength(key + ".accepted", of.accepted(), kMostK);
+}
+
+static Status checkLengths(const std::string &key,
+                           const schema::ProfileMachine &machine) {
+  MTP_RETURN_IF_ERROR(
+      checkLength(key + ".name", machine.name(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".costs", machine.costs(), kMostCosts));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".alternatives", machine.alternatives(),
+                                  kMostAlternatives));
+  for (uint32_t j = 0;
+       machine.alternatives() && j < machine.alternatives()->size(); ++j)
+    MTP_RETURN_IF_ERROR(
+        checkLength(strCat(key, ".alternatives[", j, "].tunable"),
+                    machine.alternatives()->Get(j)->tunable(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".gemms", machine.gemms(), kMostGemms));
+  for (uint32_t i = 0; machine.gemms() && i < machine.gemms()->size(); ++i) {
+    const schema::ProfileGemm &gemm = *machine.gemms()->Get(i);
+    std::string own = strCat(key, ".gemms[", i, "]");
+    MTP_RETURN_IF_ERROR(
+        checkLength(own + ".chip", gemm.chip(), kMostNameBytes));
+    MTP_RETURN_IF_ERROR(
+        checkLength(own + ".words", gemm.words(), kMostGemmWords));
+  }
+  return okStatus();
 }
 
 /// Checks the lists of kinds, nodes, confidences and tokens.
@@ -80,10 +105,7 @@ Status profile::checkCounts(const schema::Profile &root) {
   for (uint32_t i = 0; root.machines() && i < root.machines()->size(); ++i) {
     const schema::ProfileMachine &machine = *root.machines()->Get(i);
     std::string key = strCat("machines[", i, "]");
-    MTP_RETURN_IF_ERROR(
-        checkLength(key + ".name", machine.name(), kMostNameBytes));
-    MTP_RETURN_IF_ERROR(
-        checkLength(key + ".costs", machine.costs(), kMostCosts));
+    MTP_RETURN_IF_ERROR(checkLengths(key, machine));
   }
   const schema::ProfileLoad *load = root.load();
   if (!load)
@@ -213,6 +235,52 @@ static Status checkCost(const std::string &key, const Cost &of) {
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
+static Status checkAlternative(const std::string &key, const Alternative &of) {
+  const auto *tunable =
+      std::ranges::find_if(kTunables, [&](const Tunable &one) {
+        return one.name == of.tunable && one.isTuned();
+      });
+  if (tunable == kTunables.end())
+    return dataLoss(strCat(key,
+                           ".tunable: expected the name of a tunable, got '",
+                           of.tunable, "'"));
+  if (of.value < tunable->least || of.value > tunable->most ||
+      of.value == tunable->value)
+    return dataLoss(strCat(key, ".value: expected ", tunable->least, " to ",
+                           tunable->most, " for ", tunable->name,
+                           ", and not the default ", tunable->value, ", got ",
+                           of.value));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".work", uint32_t(of.work), 0,
+                                           uint32_t(Work::Prefill)));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".batch", of.batch, 1, kMostSlots));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".k", of.k, 0, kMostK));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".rows", of.rows, 1, kMostContext));
+  MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
+                                           uint64_t(of.batch) * kMostContext));
+  MTP_RETURN_IF_ERROR(
+      checkRange<double>(key + ".ratio", of.ratio, 1 / kMostRatio, kMostRatio));
+  MTP_RETURN_IF_ERROR(
+      checkRange<double>(key + ".error", of.error, 0, kMostRatio));
+  return checkRange<uint64_t>(key + ".pairs", of.pairs, 2, kMostCount);
+}
+
+static Status checkAlternatives(const std::string &key,
+                                const std::vector<Alternative> &alternatives) {
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    std::string own = strCat(key, "[", i, "]");
+    MTP_RETURN_IF_ERROR(checkAlternative(own, alternatives[i]));
+    for (size_t j = 0; j < i; ++j)
+      if (alternatives[j].isOfShape(alternatives[i]))
+        return dataLoss(strCat(own,
+                               ": expected one cost of each value and "
+                               "shape, got those of ",
+                               key, "[", j, "] again"));
+  }
+  return okStatus();
+}
+
 static Status checkMachine(const std::string &key, const MachineCosts &of) {
   if (of.name.empty())
     return dataLoss(key + ".name: expected a name, got none");
@@ -234,6 +302,11 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
                              "the shape of ", key, ".costs[", same->second,
                              "] again"));
   }
+  MTP_RETURN_IF_ERROR(
+      checkAlternatives(key + ".alternatives", of.alternatives));
+  for (size_t i = 0; i < of.gemms.size(); ++i)
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(
+        strCat(key, ".gemms[", i, "].rows"), of.gemms[i].rows, 1, kMostChunk));
   return okStatus();
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/profile/Profile.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mtp;
 using namespace mtp::profile;
@@ -37,9 +38,42 @@ static void mergeCost(Cost &into, const Cost &from) {
   into.count = std::min(old + from.count, kMostCount);
 }
 
+/// Merges alternatives. Those of one value and shape become means, weighed by
+/// pairs.
+static void mergeAlternatives(std::vector<Alternative> &into,
+                              const std::vector<Alternative> &from) {
+  for (const Alternative &one : from) {
+    auto same = std::ranges::find_if(
+        into, [&](const Alternative &other) { return other.isOfShape(one); });
+    if (same == into.end()) {
+      if (into.size() < kMostAlternatives)
+        into.push_back(one);
+      continue;
+    }
+    double own = double(one.pairs), before = double(same->pairs);
+    double all = own + before;
+    same->ratio = (same->ratio * before + one.ratio * own) / all;
+    same->error = std::hypot(same->error * before, one.error * own) / all;
+    same->pairs = std::min(same->pairs + one.pairs, kMostCount);
+  }
+}
+
+/// Adds choices, which replace older ones of their products.
+static void mergeGemms(std::vector<GemmChoice> &into,
+                       const std::vector<GemmChoice> &from) {
+  for (const GemmChoice &one : from) {
+    std::erase_if(into,
+                  [&](const GemmChoice &old) { return old.isOfProduct(one); });
+    if (into.size() < kMostGemms)
+      into.push_back(one);
+  }
+}
+
 static void mergeMachine(MachineCosts &into, const MachineCosts &from) {
   into.day = std::max(into.day, from.day);
   into.isBusy = from.isBusy;
+  mergeAlternatives(into.alternatives, from.alternatives);
+  mergeGemms(into.gemms, from.gemms);
   for (const Cost &cost : from.costs) {
     auto same = std::ranges::find_if(
         into.costs, [&](const Cost &of) { return of.isOfShape(cost); });

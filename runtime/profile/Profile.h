@@ -10,6 +10,7 @@
 #define MTP_RUNTIME_PROFILE_PROFILE_H
 
 #include "runtime/profile/Acceptance.h"
+#include "runtime/profile/Alternative.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +40,6 @@ struct ModelKey {
   }
 };
 
-enum class Work : uint8_t { Round, Prefill };
-
 /// The shape and the time of a program, see mtp_profile.fbs.
 struct Cost {
   Work work = Work::Round;
@@ -69,6 +68,10 @@ struct MachineCosts {
   uint32_t day = 0;
   bool isBusy = false;
   std::vector<Cost> costs;
+  /// Costs of what a compiler could choose.
+  std::vector<Alternative> alternatives;
+  /// Algorithms of a GPU's library.
+  std::vector<GemmChoice> gemms;
 
   /// Returns the time that stands for a cost: the median. Other processes only
   /// make runs longer, so on a busy machine it is the lower quartile.

@@ -64,11 +64,26 @@ static auto writeAll(Builder &to, const std::vector<T> &values, WriteT write) {
   return to.CreateVector(offsets);
 }
 
+static auto writeAlternative(Builder &to, const Alternative &of) {
+  auto tunable = to.CreateString(of.tunable);
+  return schema::CreateProfileAlternative(
+      to, tunable, of.value, schema::ProfileWork(of.work), of.batch, of.k,
+      of.rows, of.positions, of.ratio, of.error, of.pairs);
+}
+
+static auto writeGemm(Builder &to, const GemmChoice &of) {
+  return schema::CreateProfileGemmDirect(to, of.version, of.chip.c_str(),
+                                         of.rows, of.outputs, of.inputs,
+                                         of.workspace, &of.words);
+}
+
 static auto writeMachine(Builder &to, const MachineCosts &of) {
   auto name = to.CreateString(of.name);
   auto costs = writeAll(to, of.costs, writeCost);
+  auto alternatives = writeAll(to, of.alternatives, writeAlternative);
+  auto gemms = writeAll(to, of.gemms, writeGemm);
   return schema::CreateProfileMachine(to, name, of.threads, of.day, of.isBusy,
-                                      costs);
+                                      costs, alternatives, gemms);
 }
 
 /// Writes the outcomes of nodes.
@@ -120,6 +135,11 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
                                   nodes, kinds, tried, accepted, tokens),
             schema::ProfileIdentifier());
   return frameTables({to.GetBufferPointer(), to.GetSize()});
+}
+
+uint64_t profile::hashOf(const Profile &profile) {
+  std::vector<uint8_t> bytes = writeProfile(profile);
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,9 +215,33 @@ static auto readAll(const flatbuffers::Vector<flatbuffers::Offset<T>> *tables,
   return all;
 }
 
+static Alternative readAlternative(const schema::ProfileAlternative &of) {
+  return {textOf(*of.tunable()),
+          of.value(),
+          Work(of.work()),
+          of.batch(),
+          of.k(),
+          of.rows(),
+          of.positions(),
+          of.ratio(),
+          of.error(),
+          of.pairs()};
+}
+
+static GemmChoice readGemm(const schema::ProfileGemm &of) {
+  return {of.version(),         textOf(*of.chip()), of.rows(),
+          of.outputs(),         of.inputs(),        of.workspace(),
+          numbersOf(of.words())};
+}
+
 static MachineCosts readMachine(const schema::ProfileMachine &of) {
-  return {textOf(*of.name()), of.threads(), of.day(), of.busy(),
-          readAll(of.costs(), readCost)};
+  return {textOf(*of.name()),
+          of.threads(),
+          of.day(),
+          of.busy(),
+          readAll(of.costs(), readCost),
+          readAll(of.alternatives(), readAlternative),
+          readAll(of.gemms(), readGemm)};
 }
 
 static KindOutcomes readKind(const schema::ProfileKind &of) {
@@ -274,9 +318,10 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
 }
 
 Result<profile::Profile> profile::loadProfile(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file,
-                       MappedFile::open(path));
-  Result<Profile> profile = readProfile({file->data(), file->size()});
+  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext(path);
+  Result<Profile> profile = readProfile({(*file)->data(), (*file)->size()});
   if (!profile)
     return profile.status().withContext(path);
   return profile;

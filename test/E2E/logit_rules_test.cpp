@@ -103,13 +103,36 @@ TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
                                                maskWords(envelope.vocab) * 4);
 }
 
+// The tokens of a sequence that another session has begun count as output.
+TEST(LogitRules, GoOnWithWhatAnotherSessionHasBegun) {
+  std::set<bool> applied;
+  std::vector<Request> requests = someRequests(true);
+  requests[1].rules.presencePenalty = 1;
+  requests[1].rules.repetitionPenalty = 1.3f;
+  auto whole = run(requests, applied);
+  for (uint32_t begun : {1u, 5u, 15u}) {
+    std::vector<Request> rest = requests;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      auto first = whole[i].begin();
+      rest[i].prompt.insert(rest[i].prompt.end(), first, first + begun);
+      rest[i].maxTokens -= begun;
+      rest[i].rules.begunTokens = begun;
+    }
+    auto tokens = run(rest, applied);
+    for (size_t i = 0; i < rest.size(); ++i)
+      EXPECT_TRUE(
+          std::ranges::equal(tokens[i], std::span(whole[i]).subspan(begun)))
+          << i << " " << begun;
+  }
+}
+
 TEST(LogitRules, AreRefusedByAModelWithoutThem) {
   auto session = Session::create(loadArtifact("mimo-mtp1.f32"));
   ASSERT_TRUE(session.isOk());
   Request request = someRequests(true)[0];
   auto added = (*session)->add(request);
   ASSERT_FALSE(added.isOk());
-  EXPECT_NE(added.status().message().find("--with-logit-rules"),
+  EXPECT_NE(added.status().message().find("--without-logit-rules"),
             std::string::npos);
   request.rules = {};
   EXPECT_TRUE((*session)->add(request).isOk());
@@ -136,4 +159,6 @@ TEST(LogitRules, AreChecked) {
             "expected a finite bias or -infinity of token 3, got inf");
   EXPECT_EQ(refused({.allowedTokens = {-1}}),
             "expected allowed tokens below 112, got -1");
+  EXPECT_EQ(refused({.begunTokens = 8}),
+            "expected begun tokens of at most the 7 prompt tokens, got 8");
 }

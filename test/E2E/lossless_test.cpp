@@ -82,12 +82,17 @@ protected:
     return mixed(picking, seed);
   }
 
-  /// Returns mixedRequests(), with rules if the model has them.
+  /// Whether all tests of the model have requests with rules.
+  bool isRuled() const {
+    return std::string_view(GetParam()).ends_with(".rules");
+  }
+
+  /// Returns mixedRequests(), with rules if all tests of the model have them.
   std::vector<Request> mixed(Picking picking, uint32_t seed,
                              uint32_t output = 20) const {
     std::vector<Request> all =
         mixedRequests(envelope.vocab, picking, seed, output);
-    if (model->hasLogitRules())
+    if (isRuled())
       addRules(all, envelope.vocab);
     return all;
   }
@@ -118,6 +123,29 @@ TEST_P(Lossless, EveryKAndBatch) {
     for (uint32_t k = 0; k <= envelope.maxK; ++k)
       for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
         check(single(k, slots), all, expected);
+  }
+}
+
+// Requests with penalties, biases and masked end tokens, of which most ask for
+// log-probabilities.
+TEST_P(Lossless, RulesAndLogprobs) {
+  if (!model->hasLogitRules())
+    GTEST_SKIP() << "a model without rules";
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = mixedRequests(envelope.vocab, picking,
+                                             /*seed=*/16);
+    addRules(all, envelope.vocab);
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (i % 4 != 2)
+        all[i].logprobs.output = i;
+      if (i % 2 == 1)
+        all[i].logprobs.mode = LogprobsMode::Processed;
+    }
+    Outcome expected = plain(all);
+    EXPECT_EQ(expected.sequences[1].logprobs.size(),
+              expected.sequences[1].tokens.size());
+    for (uint32_t k = 0; k <= envelope.maxK; ++k)
+      check(single(k, k % 2 ? 1 : envelope.maxBatch), all, expected);
   }
 }
 

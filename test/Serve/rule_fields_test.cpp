@@ -96,7 +96,7 @@ TEST(RuleFields, NameTheFlagThatAModelLacks) {
         R"("presence_penalty": -1)", R"("repetition_penalty": 1.1)",
         R"("allowed_token_ids": [1])"})
     EXPECT_NE(refused(field, /*hasLogitRules=*/false)
-                  .message.find("--with-logit-rules"),
+                  .message.find("--without-logit-rules"),
               std::string::npos)
         << field;
   GenerationRequest request;

@@ -19,6 +19,7 @@ and what was found, and exits with 1 if there is any. Rules:
   - no two folders include each other, no files include each other in a ring,
     and include guards have one form (includes.py)
   - no page or test has a conflict marker of git
+  - constants that affect only speed are in runtime/schema/Tunables.h (tunables.py)
   - the prose of the whole tree (prose.py) and of each change (changes.py)
 """
 
@@ -34,6 +35,7 @@ import headers
 import includes
 import labels
 import prose
+import tunables
 
 FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools"]
 
@@ -84,6 +86,7 @@ MAY_INCLUDE = {
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
     "runtime/cache": ["runtime/cache", "runtime/core", "mtp"],
+    "runtime/saved": ["runtime/saved", "runtime/cache", "runtime/core", "mtp"],
     "runtime/json": ["runtime/json", "runtime/core"],
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
@@ -94,6 +97,8 @@ MAY_INCLUDE = {
     **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
     "runtime/constraint": ["runtime/constraint", "runtime/grammar",
                            "runtime/core", "mtp"],
+    "runtime/calls": ["runtime/calls", "runtime/chat", "runtime/grammar",
+                      "runtime/json", "runtime/core", "mtp"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",
@@ -110,7 +115,7 @@ MAY_INCLUDE = {
     "tools/mtp-fill": ["compiler/Artifact", "runtime/core", "tools/support"],
     "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/mtpc": COMPILER_SIDE + ["tools/compiler-support", "tools/mtpc",
-                                   "runtime/device"],
+                                   "runtime/profile"],
     "tools/compiler-support": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/cmake": ["dialects", "runtime/schema", "tools/cmake"],
     "tools/gpu-check": ["tools/gpu-check"],
@@ -305,6 +310,7 @@ def check(root, exceptions):
             places += check_includes(root, path, lines)
             places += check_functions(path, lines)
             places += check_endings(path, lines)
+            places += tunables.places(path, lines)
         found += [(path, number, message) for number, message in places]
     return [
         (path, number, message) for path, number, message in found

@@ -199,6 +199,27 @@ class CheckStyle(unittest.TestCase):
             self.assertEqual(len(found), 1, code)
         self.kept("runtime/core/C.cpp", '// We throw nothing.\nint a = g("exit(1)");\n')
 
+    def test_tunables_have_a_table(self):
+        def message(line, name, word):
+            return (f"{line}: expected '{name}' in runtime/schema/Tunables.h or a comment "
+                    f"'Semantic: ...', since it has '{word}' in its name")
+        path = "compiler/Codegen/CPU/A.cpp"
+        self.broken(path, "\nstatic constexpr int64_t passRows = 128;\n",
+                    message(2, "passRows", "rows"))
+        self.broken(path, "class A {\n  static constexpr int64_t kWide = 2,\n"
+                    "                           kLoadsAhead = 4;\n};\n",
+                    message(2, "kLoadsAhead", "ahead"))
+        self.broken(path, "constexpr int64_t kRowBlocks[] = {1, 2};\n",
+                    message(1, "kRowBlocks", "blocks"))
+        self.kept(path, "/// Rows of a tile. Semantic: registers have 16.\n"
+                  "static constexpr int64_t tileRows = 16;\n"
+                  "static constexpr int64_t bytes = tileRows * 64, moreRows = tileRows;\n"
+                  "static constexpr int64_t aheadOf = mtp::tunable::kAhead.value * 2;\n"
+                  "static constexpr int64_t arrowSize = 3, rowCount = 1;\n"
+                  "constexpr int64_t rows(int64_t n) { return 2 * n; }\n")
+        self.kept(path, "")
+        self.kept("passes/round/P.cpp", "constexpr int64_t kRows = 4;\n")
+
     def dialect(self, case):
         """Writes a dialect of one constraint and a test, and checks them."""
         self.td = self.root / "dialects/A/IR/AOps.td"

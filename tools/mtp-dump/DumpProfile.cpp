@@ -89,6 +89,14 @@ static std::string costText(const Cost &of) {
                 " runs\n");
 }
 
+static std::string alternativeText(const Alternative &of) {
+  return strCat("  ", of.tunable, "=", of.value, "  ", nameOf(of.work),
+                ", batch ", of.batch, ", k ", of.k, ", rows ", of.rows,
+                ", positions ", of.positions, "  ", formatted("%.4f", of.ratio),
+                " +- ", formatted("%.4f", of.error),
+                " of the default's time in ", of.pairs, " pairs\n");
+}
+
 static std::string histogramText(const char *name,
                                  const std::vector<uint64_t> &counts) {
   std::string text;
@@ -115,6 +123,12 @@ std::string mtp::profileText(const Profile &profile) {
                    of.day, of.isBusy ? ", busy" : "", "\n");
     for (const Cost &cost : of.costs)
       text += costText(cost);
+    for (const Alternative &one : of.alternatives)
+      text += alternativeText(one);
+    for (const GemmChoice &one : of.gemms)
+      text += strCat("  library ", one.version, " on ", one.chip, "  rows ",
+                     one.rows, ", outputs ", one.outputs, ", inputs ",
+                     one.inputs, "\n");
   }
   return text + "load\n" + histogramText("slots", profile.load.slots) +
          histogramText("contexts", profile.load.contexts) +
@@ -194,12 +208,35 @@ static void writeCost(JsonWriter &json, const Cost &of) {
   json.field("count", of.count);
 }
 
+static void writeAlternative(JsonWriter &json, const Alternative &of) {
+  json.field("tunable", of.tunable);
+  json.field("value", of.value);
+  json.field("work", nameOf(of.work));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rows", of.rows);
+  json.field("positions", of.positions);
+  json.field("ratio", of.ratio);
+  json.field("error", of.error);
+  json.field("pairs", of.pairs);
+}
+
+static void writeGemm(JsonWriter &json, const GemmChoice &of) {
+  json.field("version", of.version);
+  json.field("chip", of.chip);
+  json.field("rows", of.rows);
+  json.field("outputs", of.outputs);
+  json.field("inputs", of.inputs);
+}
+
 static void writeMachine(JsonWriter &json, const MachineCosts &of) {
   json.field("name", of.name);
   json.field("threads", of.threads);
   json.field("day", of.day);
   json.field("busy", of.isBusy);
   writeList(json, "costs", of.costs, writeCost);
+  writeList(json, "alternatives", of.alternatives, writeAlternative);
+  writeList(json, "gemms", of.gemms, writeGemm);
 }
 
 std::string mtp::profileJson(const Profile &profile) {

@@ -114,11 +114,11 @@ static cl::opt<bool>
                cl::desc("let rounds stop for a host that sees what they draft "
                         "(mtp.await_host), as mtp-run --draft-rounds does"),
                cl::cat(category));
-static cl::opt<bool> logitRules(
-    "with-logit-rules",
-    cl::desc("let requests have penalties, a bias of tokens, allowed tokens, "
-             "end tokens that are masked at first, and grammars; takes 8 bytes "
-             "for each slot and token, and a bit for each draft"),
+static cl::opt<bool> withoutLogitRules(
+    "without-logit-rules",
+    cl::desc("omit what lets requests have penalties, a bias of tokens, "
+             "allowed tokens, end tokens that are masked at first, and "
+             "grammars, and its memory of 8 bytes for each slot and token"),
     cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
@@ -246,7 +246,7 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
   MTP_ASSIGN_OR_RETURN(options.accept, readAcceptRule(context));
   options.showsDrafts = showDrafts;
-  options.hasLogitRules = logitRules;
+  options.hasLogitRules = !withoutLogitRules;
   options.libraryFolder = drafterLibrary;
   if (maxContext.getNumOccurrences())
     options.maxContext = maxContext;

@@ -265,16 +265,20 @@ Status Tuner::run(Measured &result) {
   return okStatus();
 }
 
+Status tune::checkMinutes(double minutes) {
+  if (minutes > 0 && minutes <= 24 * 60)
+    return okStatus();
+  return invalidArgument(strCat(
+      "--minutes: expected a number above 0 and at most 1440, got ", minutes));
+}
+
 /// Checks the numbers of the options, and fills in missing ones.
 static Status settle(const Model &model, Options &o) {
   const EnvelopeInfo *e = model.envelope();
   if (!e)
     return failedPrecondition(
         "expected an artifact that generates, got functions only");
-  if (!(o.minutes > 0) || o.minutes > 24 * 60)
-    return invalidArgument(
-        strCat("--minutes: expected a number above 0 and at most 1440, got ",
-               o.minutes));
+  MTP_RETURN_IF_ERROR(checkMinutes(o.minutes));
   if (o.tokens >= e->maxContext)
     return invalidArgument(
         strCat("--max-tokens: expected at most ", e->maxContext - 1,

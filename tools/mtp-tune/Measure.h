@@ -26,6 +26,9 @@ struct Measured {
 Result<Measured> measure(const std::shared_ptr<const Model> &model,
                          Options options);
 
+/// Checks the limit on the time of a measurement.
+Status checkMinutes(double minutes);
+
 /// Reads the prompts of a file, one on each line, as tokens of a model.
 Result<std::vector<std::vector<int32_t>>> readLines(const Model &model,
                                                     const std::string &path);

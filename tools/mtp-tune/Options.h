@@ -11,9 +11,12 @@
 namespace mtp::tune {
 
 struct Options {
+  /// An artifact, or a module whose alternatives are compiled.
   std::string artifact;
   /// Artifacts to compare with the first one.
   std::vector<std::string> others;
+  /// Flags of mtpc for a module, as a shell would split them.
+  std::string compile;
   /// The profile to write.
   std::string output;
   /// A profile whose measurements are kept in the new one; empty: none.

@@ -3,6 +3,7 @@
 #include "tools/mtp-tune/Report.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/profile/Alternatives.h"
 #include "runtime/profile/TreeChoice.h"
 
 #include <algorithm>
@@ -160,6 +161,40 @@ static std::string decisionText(const Decision &of) {
   return text;
 }
 
+double tune::confidenceOf(const profile::TunedChoice &choice) {
+  if (choice.error == 0)
+    return choice.ratio < 1 ? 1 : 0;
+  return std::erfc((choice.ratio - 1) / choice.error / std::sqrt(2.0)) / 2;
+}
+
+/// Describes the choice of a tunable's value.
+static std::string choiceText(const profile::TunedChoice &of) {
+  std::string text = strCat(
+      "  ", of.tunable->name, " = ", of.value,
+      of.isDefault() ? " (default); " : "; ", "best other ", of.best, ": ",
+      formatted("%.3f", of.ratio), " +- ", formatted("%.3f", of.error),
+      " of the default's time in ", of.shapes, " shapes, faster with ",
+      formatted("%.1f", confidenceOf(of) * 100), " % confidence");
+  if (of.isSlowerSomewhere)
+    text += ", slower in some";
+  return text + "\n";
+}
+
+/// Describes what mtpc chooses; empty if nothing was compared.
+static std::string
+choicesText(const std::vector<profile::TunedChoice> &choices) {
+  std::string text;
+  bool isAllDefault = true;
+  for (const profile::TunedChoice &choice : choices) {
+    text += choiceText(choice);
+    isAllDefault &= choice.isDefault();
+  }
+  if (!choices.empty() && isAllDefault)
+    text += "  no other value of a tunable pays beyond noise: mtpc --profile "
+            "keeps the defaults\n";
+  return text;
+}
+
 static std::string ratesText(const profile::Outcomes &of) {
   std::string text;
   for (size_t j = 0; j < of.tried.size(); ++j)
@@ -199,6 +234,7 @@ std::string tune::reportText(const profile::Profile &profile) {
         machine.isBusy ? ", busy: measure again on a quiet machine" : "", "\n");
     for (const Decision &decision : decide(profile, machine))
       text += decisionText(decision);
+    text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine);
   }
   return text;
@@ -217,6 +253,18 @@ static void writeAlternative(JsonWriter &json, const Alternative &of) {
   json.field("rate", of.rate);
   json.field("gain", of.gain);
   json.field("doubt", of.doubt);
+  json.endObject();
+}
+
+static void writeChoice(JsonWriter &json, const profile::TunedChoice &of) {
+  json.beginObject();
+  json.field("name", of.tunable->name);
+  json.field("value", of.value);
+  json.field("default", of.tunable->value);
+  json.field("best_other", of.best);
+  json.field("ratio", of.ratio);
+  json.field("error", of.error);
+  json.field("confidence", confidenceOf(of));
   json.endObject();
 }
 
@@ -299,6 +347,12 @@ std::string tune::reportJson(const profile::Profile &profile) {
     json.beginArray();
     for (const Decision &decision : decide(profile, machine))
       writeDecision(json, decision);
+    json.endArray();
+    json.key("tunables");
+    json.beginArray();
+    for (const profile::TunedChoice &choice :
+         profile::chooseTuning(machine, profile.load))
+      writeChoice(json, choice);
     json.endArray();
     writeCosts(json, machine);
     json.endObject();

@@ -10,6 +10,8 @@
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "tools/mtp-tune/Alternatives.h"
+#include "tools/mtp-tune/Gemms.h"
 #include "tools/mtp-tune/Measure.h"
 #include "tools/mtp-tune/Modes.h"
 #include "tools/mtp-tune/Report.h"
@@ -26,6 +28,8 @@ using namespace mtp::tune;
 
 static const char *const kExamples = R"(Examples:
   mtp-tune model.bin -o model.profile
+  mtp-tune model.mlir --compile "--quantize=int4" -o model.profile
+  mtpc model.mlir --quantize=int4 --profile model.profile -o model.bin
   mtp-tune model.bin --prompts questions.txt --minutes 1 -o model.profile
   mtp-run model.bin --profile model.profile -k auto --prompt "Once"
   mtp-tune --report model.profile
@@ -46,6 +50,8 @@ static void addFlags(CLI::App &app, Options &o) {
           "machines or numbers of threads");
   addText(app, "--report", o.report, "FILE",
           "Print what a profile decides, and measure nothing");
+  addText(app, "--compile", o.compile, "FLAGS",
+          "For a module: flags of mtpc, e.g. \"--quantize=int4\"");
   addText(app, "--simulate", o.machine, "FILE",
           "Predict rounds on the machine of this JSON file, and measure "
           "nothing");
@@ -119,6 +125,9 @@ static Status checkFlags(const CLI::App &app, const Options &o) {
     return invalidArgument("expected several artifacts with --turns, got one");
   if (o.output.empty())
     return invalidArgument("expected --output with an artifact");
+  if (!o.compile.empty() && !isModule(o.artifact))
+    return invalidArgument(
+        strCat("expected a module (.mlir) with --compile, got ", o.artifact));
   return okStatus();
 }
 
@@ -142,7 +151,48 @@ static Result<profile::Profile> readMerged(const Model &model,
   return profile;
 }
 
-static Status run(const Options &options) {
+static void warn(const std::string &text) {
+  std::fprintf(stderr, "mtp-tune: warning: %s\n", text.c_str());
+}
+
+/// Compares the alternatives of a module, and replaces it by its artifact.
+static Result<ComparedAlternatives> replaceModule(Options &options) {
+  if (!isModule(options.artifact))
+    return ComparedAlternatives();
+  MTP_ASSIGN_OR_RETURN(ComparedAlternatives compared,
+                       compareAlternatives(options));
+  options.artifact = compared.artifact;
+  options.minutes = std::max(options.minutes - compared.seconds / 60, 0.1);
+  for (const profile::Alternative &one : compared.together)
+    std::fprintf(stderr,
+                 "mtp-tune: chosen values together: %s, slots %u, k %u, rows "
+                 "%u: %.3f +- %.3f of the default's time in %llu pairs\n",
+                 one.work == profile::Work::Round ? "round" : "prompt",
+                 one.batch, one.k, one.rows, one.ratio, one.error,
+                 static_cast<unsigned long long>(one.pairs));
+  if (compared.skipped > 0)
+    warn(strCat("--minutes: expected time for all values of tunables, left "
+                "out ",
+                compared.skipped));
+  return compared;
+}
+
+/// Adds what mtpc can choose to a machine's costs.
+static void addChoices(const Options &options,
+                       const std::vector<profile::Alternative> &alternatives,
+                       profile::MachineCosts &machine) {
+  machine.alternatives = alternatives;
+  if (machine.threads > 0)
+    return;
+  auto products = tuneProducts(options.artifact);
+  if (!products)
+    warn(strCat("algorithms of the library are not tuned: ",
+                products.status().message()));
+  else
+    machine.gemms = std::move(*products);
+}
+
+static Status run(Options options) {
   if (!options.report.empty()) {
     MTP_ASSIGN_OR_RETURN(profile::Profile profile,
                          profile::loadProfile(options.report));
@@ -155,24 +205,25 @@ static Status run(const Options &options) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> output,
                        OutputFile::create(options.output, options.artifact));
   warnAboutThreads("mtp-tune", options.session.threads, usableProcessors());
+  MTP_ASSIGN_OR_RETURN(ComparedAlternatives compared, replaceModule(options));
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
   MTP_ASSIGN_OR_RETURN(profile::Profile profile, readMerged(*model, options));
   MTP_ASSIGN_OR_RETURN(Measured measured, measure(model, options));
+  for (profile::MachineCosts &machine : measured.profile.machines)
+    addChoices(options, compared.alternatives, machine);
   profile.model = measured.profile.model;
   profile::merge(profile, measured.profile);
   std::vector<uint8_t> bytes = profile::writeProfile(profile);
   MTP_RETURN_IF_ERROR(output->commit(
       {reinterpret_cast<const char *>(bytes.data()), bytes.size()}));
   if (measured.skipped > 0)
-    std::fprintf(stderr,
-                 "mtp-tune: warning: --minutes: expected time for all numbers "
-                 "of slots, left out %u\n",
-                 measured.skipped);
+    warn(strCat("--minutes: expected time for all numbers of slots, left out ",
+                measured.skipped));
   for (const profile::MachineCosts &machine : measured.profile.machines)
     if (machine.isBusy)
-      std::fprintf(stderr, "mtp-tune: warning: other processes disturbed the "
-                           "measurement; measure again on a quiet machine\n");
+      warn("other processes disturbed the measurement; measure again on a "
+           "quiet machine");
   return printReport(profile, options);
 }
 

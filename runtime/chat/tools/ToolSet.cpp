@@ -163,6 +163,10 @@ Result<Tool> ToolReader::readTool(const element &json) {
   element schema;
   if (!function.at_key("parameters").get(schema))
     MTP_RETURN_IF_ERROR(readSchema(schema, tool));
+  element strict;
+  if (!function.at_key("strict").get(strict) && !strict.is_null() &&
+      strict.get(tool.isStrict))
+    return expected(".function.strict", "a flag");
   return tool;
 }
 

@@ -108,6 +108,9 @@ Status RuleStates::write(uint32_t slot, const Request &request,
         writeWords(bias, slot, biasWords(request.rules, vocab), vocab));
   if (!hasPenalties(request.rules))
     return okStatus();
-  return writeWords(counts, slot,
-                    countTokens(tokens, request.prompt.size(), vocab), vocab);
+  return writeWords(
+      counts, slot,
+      countTokens(tokens, request.prompt.size() - request.rules.begunTokens,
+                  vocab),
+      vocab);
 }

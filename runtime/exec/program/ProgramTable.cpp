@@ -3,14 +3,11 @@
 #include "runtime/exec/program/ProgramTable.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/PromptLayout.h"
+#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 
 using namespace mtp;
-
-/// Limit on the padding rows of a pass if that saves other passes: fewer than
-/// the smallest chunk has.
-static constexpr uint32_t kPaddingRows = 7;
 
 ProgramTable::ProgramTable(const Plan &plan) : plan(plan) {
   for (uint32_t i = 0; i < plan.programs.size(); ++i) {
@@ -143,7 +140,7 @@ uint32_t ProgramTable::nextChunk(uint64_t rest, uint32_t largest) const {
     else if (!covering)
       covering = begin;
   }
-  if (!whole || (covering && covering - rest <= kPaddingRows))
+  if (!whole || (covering && covering - rest <= tunable::kPaddingRows.value))
     return covering;
   return whole;
 }

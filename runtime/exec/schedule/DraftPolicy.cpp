@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/schedule/DraftPolicy.h"
+#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,10 +37,10 @@ static constexpr double kFreshness = 0.99, kMostFresh = 50, kDoubt = 0.4;
 /// leaves a gap in the drafters' caches.
 static constexpr double kMargin = 1.015, kGapMargin = 1.025;
 
-/// Rounds of a trial; the last rounds of a trial, which have only the rows that
-/// pay; rounds between two trials; and rounds that a drafter needs after a gap.
-static constexpr uint32_t kTrialRounds = 4, kFewerRows = 1, kPause = 4,
-                          kRecovery = 10;
+/// Rounds of a trial, rounds between two trials, and rounds that a drafter
+/// needs after a gap.
+static constexpr uint32_t kTrialRounds = 4, kPause = 4, kRecovery = 10;
+static constexpr uint32_t kFewerRows = tunable::kFewerRowsRounds.value;
 
 /// The share of all time that trials may lose; the rounds that they may lose at
 /// once and at the beginning, without and with a profile; and the rounds that a

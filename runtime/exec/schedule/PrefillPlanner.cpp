@@ -1,6 +1,7 @@
 //===- PrefillPlanner.cpp - Which prompt rows come next -------------------===//
 
 #include "runtime/exec/schedule/PrefillPlanner.h"
+#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,8 +17,7 @@ static constexpr uint64_t kPatience = 8;
 /// that the prompt has: the number of prompts that a chunk can be of.
 static constexpr uint64_t kCompany = 4;
 
-/// Rows that a pass may have in any case: fewer cost little less.
-static constexpr uint32_t kLeastRows = 16;
+static constexpr uint32_t kLeastRows = tunable::kLeastPassRows.value;
 
 /// Prompt rows that a round has in any case: without a limit on its time, and
 /// with one, so that a prompt comes to its end.

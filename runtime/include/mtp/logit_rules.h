@@ -31,6 +31,9 @@ struct LogitRules {
   std::vector<TokenBias> bias;
   /// Tokens that may be picked, each below the vocabulary's size. Empty: all.
   std::vector<int32_t> allowedTokens;
+  /// Number of the prompt's last tokens that count as output: those of a
+  /// sequence that another session has begun.
+  uint32_t begunTokens = 0;
 };
 
 } // namespace mtp

@@ -200,8 +200,7 @@ public:
   /// Returns whether requests may have LogitRules: the model was imported with
   /// them.
   bool hasLogitRules() const;
-  /// Whether requests may constrain their tokens (Request::constraint). Not on
-  /// a GPU.
+  /// Whether requests may constrain their tokens (Request::constraint).
   bool masksTokens() const;
 
   /// Whether requests may ask for log-probabilities of their prompts

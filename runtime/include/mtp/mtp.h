@@ -516,9 +516,9 @@ typedef struct mtp_request {
                                MTP_LOGPROBS_RAW in any case */
   float repetition_penalty; /* above 0. The logit of each token of the prompt
                                and the output is divided by it if positive, else
-                               multiplied. 1: off. The model must have been
-                               imported with --with-logit-rules for this member
-                               and those below, unless they are off */
+                               multiplied. 1: off. This member and the members
+                               below must be off if the model was imported with
+                               --without-logit-rules */
   float presence_penalty;   /* -2 to 2. Subtracted from the logit of each token
                                of the output */
   float frequency_penalty;  /* -2 to 2. Subtracted for each occurrence of the
@@ -657,6 +657,27 @@ void mtp_session_wake(mtp_session *session);                /* null is fine */
    sequences. Fails for null alone. */
 mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
                                       size_t capacity, size_t *count);
+
+/* Saves what the session's prefix cache has of the first of `count` tokens in a
+   file: KV pages, caches of drafters, and snapshots of recurrent states. They
+   are those of requests without a cache salt and without inputs. `length`
+   receives the number of tokens with which a request can then begin (null: not
+   wanted). A file of that path is replaced as a whole. MTP_NOT_FOUND if the
+   cache has nothing of the tokens, or the folder is missing.
+   MTP_RESOURCE_EXHAUSTED if memory or the disk is full.
+   MTP_FAILED_PRECONDITION without a prefix cache, or if the file cannot be
+   written. */
+mtp_status mtp_session_save_prefix(mtp_session *session, const int32_t *tokens,
+                                   size_t count, const char *path,
+                                   uint64_t *length);
+
+/* Puts the prefix in a file into the session's prefix cache. `length` receives
+   the number of tokens with which a request can then begin (null: not wanted).
+   MTP_NOT_FOUND without such a file, MTP_DATA_LOSS for a cut or changed one,
+   MTP_INVALID_ARGUMENT for a file of another artifact or kind, and
+   MTP_RESOURCE_EXHAUSTED if memory or KV pages are short. */
+mtp_status mtp_session_restore_prefix(mtp_session *session, const char *path,
+                                      uint64_t *length);
 
 /* Pauses a sequence: other sequences may use its slot and pages, and it waits
    for none until mtp_session_resume. It then continues with the same tokens. If

@@ -388,8 +388,8 @@ struct KvUsage {
   uint32_t heldPages = 0;
 };
 
-/// Runs sequences on one model with its own memory, KV pages and threads.
-/// Different sessions are independent, but share the machine's memory.
+/// Runs sequences on one model with its own memory, KV pages and threads. All
+/// sessions share the machine's memory.
 class Session {
 public:
   /// Makes a session that keeps `model` alive.
@@ -557,7 +557,6 @@ public:
   /// Return the options with all defaults filled in, and the model.
   const SessionOptions &options() const;
   const std::shared_ptr<const Model> &model() const;
-
   /// Returns the bytes of arena, states, KV pages and scratch, in the memory of
   /// the machine or of its GPU.
   uint64_t memoryBytes() const;
@@ -591,6 +590,7 @@ private:
   /// For tests and tools; their headers are not installed.
   friend struct SessionFactory;
   friend struct SessionProfile;
+  friend class SavedPrefix;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -3,6 +3,7 @@
 #include "RoundDriver.h"
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/launch/RuleStates.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
@@ -49,6 +50,8 @@ int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
   // Clears what rounds of an earlier prompt have accepted.
   EXPECT_TRUE(!host->canSetAccepted() || host->setAccepted(0, 0).isOk());
+  RuleStates rules(artifact, *executable);
+  EXPECT_TRUE(!rules.exist() || rules.write(0, {}, prompt, {}).isOk());
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
     PromptPart part = {/*slot=*/0, start, std::min(rest, e.prefillChunk),

@@ -534,11 +534,17 @@ std::span<const Field> serve::completionScoreFields() {
 }
 std::span<const Field> serve::chatScoreFields() { return kChatFields; }
 
+static constexpr Field kResponseFields[] = {{"top_logprobs", topCount}};
+
+std::span<const Field> serve::responseScoreFields() { return kResponseFields; }
+
 MaybeError serve::settleScores(const ModelFacts &facts,
                                GenerationRequest &request) {
   AskedScores &scores = request.scores;
   if (scores.isOn)
     scores.output = std::max(scores.top.value_or(0), scores.output.value_or(0));
+  else if (request.form == AnswerForm::Responses)
+    scores.top.reset(); // OpenAI ignores it unless the body includes them.
   else if (scores.top.value_or(0) > 0)
     return wrongField("top_logprobs",
                       "expected 'top_logprobs' with 'logprobs': true alone");

@@ -74,8 +74,8 @@ static MaybeError readGrammar(const object &body, Reading &to) {
       strCat("expected no '", grammar->field,
              to.facts.hasLogitRules
                  ? "', as the model has no tokenizer or no end tokens"
-                 : "', as the model was imported without it; import it again "
-                   "with --with-logit-rules"));
+                 : "', as the model was imported with --without-logit-rules "
+                   "or an --accept rule other than exact"));
 }
 
 /// Reads all fields. If a name is in several lists, the first list counts.
@@ -191,10 +191,12 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  // The other APIs have no log-probabilities.
+  // Messages have no log-probabilities.
   std::span<const Field> scores;
   if (request.form == AnswerForm::OpenAi)
     scores = chatScoreFields();
+  else if (request.form == AnswerForm::Responses)
+    scores = responseScoreFields();
   request.tools.facts = facts.tools;
   if (MaybeError error = readFields(json.object(),
                                     {own, toolFields(), conversationFields(),
@@ -205,7 +207,7 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
     return wrongField(field, strCat("expected '", field, "', got none"));
   if (!request.turns.empty())
     joinTurns(request);
-  if (MaybeError error = settleTools(request))
+  if (MaybeError error = settleTools(request, facts))
     return error;
   request.conversation = "{" + request.conversation + "}";
   if (MaybeError error = settleContinuation(request))

@@ -2,6 +2,7 @@
 
 #include "compiler/Codegen/CPU/attention/AttentionRuns.h"
 
+#include "runtime/schema/Tunables.h"
 #include <limits>
 
 using namespace mtp;
@@ -65,7 +66,7 @@ void AttentionRuns::prefetchNext(const Run &run, Value start, Value end,
   bool within =
       params.kvHeads == 1 && apart >= 0 && apart + layout.dv <= layout.dk;
   Value offset = valueOffset(run);
-  int64_t positions = layout.block() / prefetchShares;
+  int64_t positions = layout.block() / tunable::kPrefetchShares.value;
   Value next = kb.add(start, layout.block() + share * positions);
   // The rows of a window lie elsewhere and are few.
   Value stop =

@@ -96,8 +96,6 @@ private:
   /// Returns the elements from the first head's key of an entry to its value.
   int64_t valuesBehindKeys() const { return layout.valuesAt - layout.keysAt; }
   Value valueOffset(const Run &run);
-  /// Number of shares in which the next block is prefetched.
-  static constexpr int64_t prefetchShares = 4;
   void prefetchNext(const Run &run, Value start, Value end, int64_t share);
   void locatePath(const Run &run, Value start);
   Value bitsOf(Value begin, Value end);

@@ -9,6 +9,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
+/// Semantic: `getTasks` of the kernel kinds has the number, too.
 static constexpr int64_t rowsPerTask = 8;
 
 namespace {

@@ -84,6 +84,7 @@ public:
   // LLVM does not track tiles: a kernel must configure, use and release them
   // itself.
 
+  /// Semantic: the shape of a tile register.
   static constexpr int64_t tileRows = 16, tileRowBytes = 64;
   /// Configures all tiles as 16 rows of 64 bytes; `scratch` is 64 aligned
   /// bytes.

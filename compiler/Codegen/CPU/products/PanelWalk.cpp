@@ -38,7 +38,7 @@ Value PanelWalk::panelPointer(Value group, Value task, int64_t which) {
 }
 
 void PanelWalk::prefetch(Value weights, int64_t bytes) {
-  kb.prefetch(kb.at(weights, prefetchDistance), bytes);
+  kb.prefetch(kb.at(weights, prefetchDistance()), bytes);
 }
 
 void PanelWalk::storeRows(Value group, Value task, Value firstRow, Value count,

@@ -17,13 +17,13 @@
 #include "compiler/Codegen/CPU/products/QuantizedTiles.h"
 
 #include "compiler/Codegen/CPU/products/QuantizedMatmul.h"
+#include "runtime/schema/Tunables.h"
 
 using namespace mtp::codegen;
 using mtp::QuantizedPanel;
 
-/// Limit on rows for which the products of vector registers are faster.
-static constexpr int64_t vectorRows = 8;
-static constexpr int64_t passRows = 128;
+static constexpr int64_t vectorRows = mtp::tunable::kVectorRows.value;
+static constexpr int64_t passRows = mtp::tunable::kTilePassRows.value;
 static constexpr RowBlocks::RowLimits passLimits = {vectorRows, vectorRows,
                                                     passRows};
 static constexpr int64_t tileInputs = 64;
@@ -34,7 +34,7 @@ static constexpr int64_t panelSumsBytes = passRows * PanelWalk::sumBytes;
 static constexpr int64_t productsBytes = passRows * PanelWalk::sumBytes;
 /// Rows whose products are added at once. The last rows may be beyond the end;
 /// their values are never read.
-static constexpr int64_t addedRows = 4;
+static constexpr int64_t addedRows = mtp::tunable::kAddedRows.value;
 /// Steps of adding products over which the prefetches of a later group are
 /// spread. Tiles get more than `vectorRows` rows, so there are always this
 /// number of steps.

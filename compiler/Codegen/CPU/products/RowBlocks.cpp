@@ -120,7 +120,7 @@ void RowBlocks::emitLastBlock(Value group, Value task, Value firstRow,
                               Value count, Value fullRows) {
   forLastBlock(count, fullRows, [&](int64_t rows, Value row, Value block) {
     emitBlock(group, task, rows, block, /*isReady=*/false, [&](Value panel) {
-      return Prefetch{kb.at(panel, prefetchDistance), Value()};
+      return Prefetch{kb.at(panel, prefetchDistance()), Value()};
     });
     // A block may have one row more than there are rows.
     storeRows(group, task, kb.add(firstRow, row), kb.sub(count, row),

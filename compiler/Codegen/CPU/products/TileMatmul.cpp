@@ -12,6 +12,7 @@
 #include "compiler/Codegen/CPU/products/TileMatmul.h"
 
 #include "compiler/Codegen/CPU/products/PanelWalk.h"
+#include "runtime/schema/Tunables.h"
 
 using namespace mtp::codegen;
 
@@ -19,9 +20,9 @@ using namespace mtp::codegen;
 static constexpr int64_t tileInputs = 32;
 static constexpr int64_t tileRows = CpuBuilder::tileRows;
 static constexpr int64_t tileBytes = tileRows * CpuBuilder::tileRowBytes;
-/// Rows that are multiplied at once.
+/// Rows that are multiplied at once. Semantic: the sums fill four tiles.
 static constexpr int64_t blockRows = 2 * tileRows;
-static constexpr int64_t passRows = 128;
+static constexpr int64_t passRows = mtp::tunable::kTilePassRows.value;
 static constexpr int64_t sumBytes = PanelWalk::sumBytes;
 static constexpr int64_t firstRowTile = 4, firstWeightTile = 6;
 

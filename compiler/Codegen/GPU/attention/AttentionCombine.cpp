@@ -3,14 +3,15 @@
 #include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 
 #include "compiler/Codegen/Rows/MathApprox.h"
+#include "runtime/schema/Tunables.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Number of threads in a block that joins the splits of one head, and number
-/// of splits whose values are loaded at once.
-static constexpr int64_t joinThreads = 128, splitsAhead = 4;
+/// Number of threads in a block that joins the splits of one head.
+static constexpr int64_t joinThreads = 128;
+static constexpr int64_t splitsAhead = tunable::kSplitsAhead.value;
 static constexpr int64_t maxSplits = 2048;
 
 SplitSums codegen::joinSums(GpuBuilder &kb, SplitSums sums, SplitSums more,

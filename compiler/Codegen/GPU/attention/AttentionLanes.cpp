@@ -4,6 +4,7 @@
 
 #include "compiler/Codegen/GPU/attention/AttentionCombine.h"
 #include "compiler/Codegen/Rows/MathApprox.h"
+#include "runtime/schema/Tunables.h"
 #include <limits>
 #include <numeric>
 
@@ -11,8 +12,7 @@ using namespace mtp;
 using namespace mtp::codegen;
 using namespace mlir;
 
-/// Number of loads in flight in a thread.
-static constexpr int64_t loadsAhead = 4;
+static constexpr int64_t loadsAhead = tunable::kLoadsAhead.value;
 /// Number of sums that a thread can keep in registers.
 static constexpr int64_t maxSums = 32;
 static constexpr double lowest = -std::numeric_limits<double>::infinity();

@@ -3,6 +3,7 @@
 #include "compiler/Codegen/GPU/attention/AttentionTensor.h"
 
 #include "compiler/Codegen/Rows/MathApprox.h"
+#include "runtime/schema/Tunables.h"
 #include <limits>
 
 using namespace mtp;
@@ -13,16 +14,11 @@ static constexpr double lowest = -std::numeric_limits<double>::infinity();
 
 /// Number of columns of a load of a key: each of four lanes has 16 bytes.
 static constexpr int64_t keyColumns = 32;
-/// Number of loads of keys that a lane has in flight, for each of two rows of
-/// eight positions.
-static constexpr int64_t keysAhead = 4;
+static constexpr int64_t keysAhead = tunable::kKeysAhead.value;
 /// Number of steps of 16 positions in a block.
 static constexpr int64_t kSteps = TensorDivision::positions / 16;
-/// Number of steps whose values are loaded at once, if they are not loaded
-/// ahead.
-static constexpr int64_t stepsAhead = 2;
-/// Maximum number of words of values that a lane loads ahead.
-static constexpr int64_t wordsAhead = 32;
+static constexpr int64_t stepsAhead = tunable::kStepsAhead.value;
+static constexpr int64_t wordsAhead = tunable::kWordsAhead.value;
 
 // Distance from one query to the next in shared memory, in bytes. It puts the
 // data of different queries into different banks.

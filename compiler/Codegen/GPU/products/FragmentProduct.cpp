@@ -8,7 +8,7 @@
 using namespace mtp::codegen;
 using Order = mtp::FragmentOrder;
 
-/// Row tiles of the passes over 8, 16 and 32 rows.
+/// Semantic: row tiles of the passes over 8, 16 and 32 rows.
 static constexpr int64_t kRowTiles[] = {1, 2, 4};
 /// Bytes of the sums of a tile of outputs and a tile of rows, of a lane and of
 /// a warp.

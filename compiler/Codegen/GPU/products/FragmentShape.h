@@ -16,7 +16,7 @@
 namespace mtp::codegen {
 
 /// Maximum number of rows for which the weights are read once: four tiles of
-/// the 8 rows of mma.sync.
+/// the 8 rows of mma.sync. Semantic: passes have 8, 16 or 32 rows.
 inline constexpr int64_t kFragmentRows = 32, kRowTile = 8;
 
 /// Fails unless panels have 32 outputs. For fragments, also fails unless every

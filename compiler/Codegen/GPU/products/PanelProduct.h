@@ -19,8 +19,8 @@
 
 namespace mtp::codegen {
 
-/// Number of rows in a tile and of warps in a block: each warp finishes one
-/// row.
+/// Number of rows in a tile and of warps in a block. Semantic: each warp
+/// finishes one row.
 inline constexpr int64_t kTileRows = 8, kProductWarps = 8;
 
 /// One output of a row in each lane of a warp.

@@ -158,8 +158,8 @@ def check_schedule(server):
 
 
 def check_refusals(server):
-    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 21), ("min_tokens", 25),
-                         ("presence_penalty", 1), ("k", 3), ("mirostat", 2),
+    for field, value in [("logit_bias", {"x": 1}), ("logprobs", 21), ("min_tokens", 25),
+                         ("presence_penalty", 3), ("k", 3), ("mirostat", 2),
                          ("max_tokens", -2), ("temperature", "hot"), ("tools", [{}])]:
         status, error = server.refuse(**{**BODY, field: value})
         check((status, error["param"]), (400, field), f"{field} = {value}")

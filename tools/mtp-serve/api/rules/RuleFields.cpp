@@ -18,8 +18,9 @@ static MaybeError needRules(std::string_view field, const Reading &to) {
     return std::nullopt;
   return wrongField(std::string(field),
                     strCat("expected no '", field,
-                           "', as the model was imported without it; import it "
-                           "again with --with-logit-rules"));
+                           "', as the model was imported with "
+                           "--without-logit-rules or an --accept rule other "
+                           "than exact"));
 }
 
 /// Reads a penalty that is off at `neutral`.

@@ -1,14 +1,14 @@
 //===- StopStrings.h - Stop strings -----------------------------*- C++ -*-===//
 
-#ifndef MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H
-#define MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H
+#ifndef MTP_RUNTIME_CHAT_STOPSTRINGS_H
+#define MTP_RUNTIME_CHAT_STOPSTRINGS_H
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace mtp::serve {
+namespace mtp {
 
 /// Cuts a text that comes in pieces before the first of several stop strings.
 /// If the end of a piece may begin a stop string, it is held back until further
@@ -60,6 +60,6 @@ private:
   bool hasStopped = false;
 };
 
-} // namespace mtp::serve
+} // namespace mtp
 
-#endif // MTP_TOOLS_MTP_SERVE_API_STOPSTRINGS_H
+#endif // MTP_RUNTIME_CHAT_STOPSTRINGS_H

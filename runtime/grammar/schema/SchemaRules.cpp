@@ -1,20 +1,12 @@
-//===- SchemaCompiler.cpp - JSON Schema to automata -----------------------===//
-//
-// A rule of the automaton belongs to a set of subschemas that apply to one
-// value. The rule of a set is made once, so recursive schemas end. Rules wait
-// in a list until they are filled: no stack grows with the schema.
-//
-//===----------------------------------------------------------------------===//
+//===- SchemaRules.cpp - Subschemas as rules of an automaton --------------===//
 
-#include "runtime/grammar/schema/SchemaCompiler.h"
+#include "runtime/grammar/schema/SchemaRules.h"
 
 #include "runtime/core/StrCat.h"
 #include "runtime/grammar/regex/BoundedExpression.h"
 #include "runtime/grammar/regex/Pattern.h"
 #include "runtime/grammar/schema/Formats.h"
-#include "runtime/grammar/schema/JsonText.h"
 #include "runtime/grammar/schema/NumberRange.h"
-#include "runtime/grammar/schema/ShapeReader.h"
 
 #include <algorithm>
 #include <charconv>
@@ -33,41 +25,9 @@ std::string decimal(double number) {
   return number == 0 ? "0" : std::string(text, end.ptr);
 }
 
-class Compiler {
-public:
-  Compiler(SchemaDocument &document, const Limits &limits)
-      : document(document), limits(limits), builder(limits),
-        text(builder, limits), shapes(document, limits) {}
+} // namespace
 
-  Result<Automaton> run();
-
-private:
-  /// Returns the rule of values that match all schemas.
-  RuleId ruleOf(const NodeSet &schemas);
-  Status addShape(const Shape &shape, StateId from, StateId to);
-  Status addStringShape(const Shape &shape, StateId from, StateId to);
-  /// Adds strings of a pattern or format with `min` to `max` characters.
-  Status addPattern(const Shape &shape, StateId from, uint32_t min,
-                    uint32_t max, StateId to);
-  void addNumberShape(const Shape &shape, StateId from, StateId to);
-  void addObject(const Shape &shape, StateId from, StateId to);
-  void addProperties(const Shape &shape, StateId from, StateId to);
-  /// Adds `: value` after a name.
-  void addMemberValue(const NodeSet &schemas, StateId from, StateId to);
-  void addArray(const Shape &shape, StateId from, StateId to);
-
-  SchemaDocument &document;
-  const Limits &limits;
-  AutomatonBuilder builder;
-  JsonText text;
-  ShapeReader shapes;
-  std::map<NodeSet, RuleId> rules;
-  /// Sets whose rule has no edges yet.
-  std::vector<std::pair<NodeSet, RuleId>> waiting;
-};
-
-Result<Automaton> Compiler::run() {
-  RuleId root = ruleOf({document.root()});
+Status SchemaRules::fill() {
   while (!waiting.empty() && !builder.isFull()) {
     auto [schemas, rule] = std::move(waiting.back());
     waiting.pop_back();
@@ -76,10 +36,10 @@ Result<Automaton> Compiler::run() {
       MTP_RETURN_IF_ERROR(
           addShape(shape, builder.startOf(rule), builder.endOf(rule)));
   }
-  return std::move(builder).finish(root);
+  return okStatus();
 }
 
-RuleId Compiler::ruleOf(const NodeSet &schemas) {
+RuleId SchemaRules::ruleOf(const NodeSet &schemas) {
   auto [entry, isNew] = rules.try_emplace(schemas, 0);
   if (isNew) {
     std::string name = "any value";
@@ -93,17 +53,17 @@ RuleId Compiler::ruleOf(const NodeSet &schemas) {
   return entry->second;
 }
 
-Status Compiler::addShape(const Shape &shape, StateId from, StateId to) {
+Status SchemaRules::addShape(const Shape &shape, StateId from, StateId to) {
   if (shape.values) {
     for (JsonElement value : *shape.values)
       text.addValue(from, value, to);
     return okStatus();
   }
   if (shape.types & kNull)
-    text.addText(from, "null", to);
+    text.addNull(from, to);
   if (shape.types & kBoolean) {
-    text.addText(from, "true", to);
-    text.addText(from, "false", to);
+    text.addBoolean(from, true, to);
+    text.addBoolean(from, false, to);
   }
   if (shape.types & kString)
     MTP_RETURN_IF_ERROR(addStringShape(shape, from, to));
@@ -116,53 +76,86 @@ Status Compiler::addShape(const Shape &shape, StateId from, StateId to) {
   return okStatus();
 }
 
-Status Compiler::addStringShape(const Shape &shape, StateId from, StateId to) {
+Result<std::optional<SchemaRules::Lengths>>
+SchemaRules::lengthsOf(const Shape &shape) {
   if (!shape.unknownFormat.empty())
     return document.unsupported(shape.patternNode, "format",
                                 strCat("expected one of ", formatNames(),
                                        ", got '", shape.unknownFormat, "'"));
   bool isBounded = shape.maxLength != Shape::kUnbounded;
   if (shape.minLength > shape.maxLength)
-    return okStatus();
+    return std::optional<Lengths>();
   if (shape.minLength > limits.states ||
       (isBounded && shape.maxLength > limits.states))
     return document.failure(StatusCode::ResourceExhausted, shape.lengthNode,
                             isBounded ? "maxLength" : "minLength",
                             "expected a shorter string");
-  auto min = static_cast<uint32_t>(shape.minLength);
-  auto max = isBounded ? static_cast<uint32_t>(shape.maxLength)
-                       : Expression::kUnbounded;
-  if (shape.pattern)
-    return addPattern(shape, from, min, max, to);
-  if (min == 0 && !isBounded)
+  Lengths lengths;
+  lengths.min = static_cast<uint32_t>(shape.minLength);
+  if (isBounded)
+    lengths.max = static_cast<uint32_t>(shape.maxLength);
+  return std::optional(lengths);
+}
+
+Status SchemaRules::addStringShape(const Shape &shape, StateId from,
+                                   StateId to) {
+  MTP_ASSIGN_OR_RETURN(std::optional<Lengths> lengths, lengthsOf(shape));
+  if (!lengths)
+    return okStatus();
+  if (shape.pattern) {
+    StateId first = builder.addState(), last = builder.addState();
+    text.addQuote(from, first);
+    text.addQuote(last, to);
+    return addPattern(shape, *lengths, first, last,
+                      [&](StateId a, const CodePoints &set, StateId b) {
+                        text.addCharacter(a, set, b);
+                      });
+  }
+  if (lengths->isFree())
     text.addString(from, to);
   else
-    text.addString(from, min, max, to);
+    text.addString(from, lengths->min, lengths->max, to);
   return okStatus();
 }
 
-Status Compiler::addPattern(const Shape &shape, StateId from, uint32_t min,
-                            uint32_t max, StateId to) {
+Status SchemaRules::addRawStrings(const Shape &shape, const RawText &raw,
+                                  StateId from, StateId to) {
+  MTP_ASSIGN_OR_RETURN(std::optional<Lengths> lengths, lengthsOf(shape));
+  if (!lengths)
+    return okStatus();
+  CodePoints harmless = raw.harmless();
+  if (shape.pattern)
+    return addPattern(shape, *lengths, from, to,
+                      [&](StateId a, const CodePoints &set, StateId b) {
+                        builder.addCharacter(a, set.intersection(harmless), b);
+                      });
+  if (lengths->isFree())
+    addRawText(builder, raw, from, to);
+  else
+    addRepeat(
+        builder, lengths->min, lengths->max, from, to,
+        [&](StateId a, StateId b) { builder.addCharacter(a, harmless, b); });
+  return okStatus();
+}
+
+Status SchemaRules::addPattern(const Shape &shape, Lengths lengths,
+                               StateId from, StateId to,
+                               const CharacterWriter &write) {
   auto pattern = parsePattern(
       *shape.pattern,
       shape.isPatternWhole ? MatchMode::Whole : MatchMode::Search, limits);
   if (!pattern.isOk())
     return document.failure(pattern.status().code(), shape.patternNode,
                             shape.patternKeyword, pattern.status().message());
-  StateId first = builder.addState(), last = builder.addState();
-  builder.addBytes(from, '"', '"', first);
-  builder.addBytes(last, '"', '"', to);
-  auto write = [&](StateId a, const CodePoints &set, StateId b) {
-    text.addCharacter(a, set, b);
-  };
-  if (min == 0 && max == Expression::kUnbounded)
-    addExpression(builder, *pattern, first, last, write);
+  if (lengths.isFree())
+    addExpression(builder, *pattern, from, to, write);
   else
-    addBoundedExpression(builder, *pattern, min, max, first, last, write);
+    addBoundedExpression(builder, *pattern, lengths.min, lengths.max, from, to,
+                         write);
   return okStatus();
 }
 
-void Compiler::addNumberShape(const Shape &shape, StateId from, StateId to) {
+void SchemaRules::addNumberShape(const Shape &shape, StateId from, StateId to) {
   bool isInteger = !(shape.types & kFraction);
   bool isBounded = std::isfinite(shape.least) || std::isfinite(shape.most);
   if (!isBounded)
@@ -181,14 +174,14 @@ void Compiler::addNumberShape(const Shape &shape, StateId from, StateId to) {
   addNumbers(builder, from, least, most, !isInteger, to);
 }
 
-void Compiler::addMemberValue(const NodeSet &schemas, StateId from,
-                              StateId to) {
+void SchemaRules::addMemberValue(const NodeSet &schemas, StateId from,
+                                 StateId to) {
   StateId value = builder.addState();
   text.addSeparator(from, ':', value);
   builder.addCall(value, ruleOf(schemas), to);
 }
 
-void Compiler::addObject(const Shape &shape, StateId from, StateId to) {
+void SchemaRules::addObject(const Shape &shape, StateId from, StateId to) {
   StateId open = builder.addState(), first = builder.addState(),
           last = builder.addState();
   builder.addBytes(from, '{', '{', open);
@@ -197,7 +190,7 @@ void Compiler::addObject(const Shape &shape, StateId from, StateId to) {
   builder.addBytes(last, '}', '}', to);
 }
 
-void Compiler::addProperties(const Shape &shape, StateId from, StateId to) {
+void SchemaRules::addProperties(const Shape &shape, StateId from, StateId to) {
   // For each property: the state in front of it without any member before, the
   // state after a member, and the state after a comma. They skip the property
   // if it is optional.
@@ -217,9 +210,8 @@ void Compiler::addProperties(const Shape &shape, StateId from, StateId to) {
     names.push_back(property.name);
     StateId nextSome = builder.addState(), nextComma = builder.addState();
     text.addSeparator(nextSome, ',', nextComma);
-    addMember(
-        [&](StateId a, StateId b) { text.addQuoted(a, property.name, b); },
-        property.schemas, nextSome);
+    addMember([&](StateId a, StateId b) { text.addName(a, property.name, b); },
+              property.schemas, nextSome);
     if (property.isRequired) {
       none = builder.addState();
     } else {
@@ -234,19 +226,20 @@ void Compiler::addProperties(const Shape &shape, StateId from, StateId to) {
   }
   if (shape.properties.empty())
     text.addSeparator(some, ',', comma);
-  addMember(
-      [&](StateId a, StateId b) {
-        if (names.empty())
-          text.addString(a, b);
-        else
-          text.addStringExcept(a, names, b);
-      },
-      shape.additional, some);
+  if (shape.hasOthers)
+    addMember(
+        [&](StateId a, StateId b) {
+          if (names.empty())
+            text.addString(a, b);
+          else
+            text.addStringExcept(a, names, b);
+        },
+        shape.additional, some);
   builder.addEmpty(none, to);
   text.addGap(some, to);
 }
 
-void Compiler::addArray(const Shape &shape, StateId from, StateId to) {
+void SchemaRules::addArray(const Shape &shape, StateId from, StateId to) {
   uint64_t min = shape.minItems, max = shape.maxItems;
   if (min > max)
     return;
@@ -280,13 +273,4 @@ void Compiler::addArray(const Shape &shape, StateId from, StateId to) {
   builder.addCall(at, ruleOf(shape.items), after);
   text.addSeparator(after, ',', at);
   builder.addEmpty(after, last);
-}
-
-} // namespace
-
-Result<Automaton> mtp::grammar::compileJsonSchema(std::string_view schema,
-                                                  const Limits &limits) {
-  MTP_ASSIGN_OR_RETURN(SchemaDocument document,
-                       SchemaDocument::parse(schema, limits.nesting));
-  return Compiler(document, limits).run();
 }

@@ -1,11 +1,11 @@
 //===- StopStrings.cpp - Stop strings -------------------------------------===//
 
-#include "tools/mtp-serve/api/StopStrings.h"
+#include "runtime/chat/StopStrings.h"
 
 #include <algorithm>
 #include <utility>
 
-using namespace mtp::serve;
+using namespace mtp;
 
 StopStrings::StopStrings(std::vector<std::string> strings, bool keepsStop)
     : keepsStop(keepsStop) {

@@ -1,11 +1,11 @@
 //===- stop_strings_test.cpp - Stop strings -------------------------------===//
 
-#include "tools/mtp-serve/api/StopStrings.h"
+#include "runtime/chat/StopStrings.h"
 
 #include <gtest/gtest.h>
 #include <random>
 
-using namespace mtp::serve;
+using namespace mtp;
 
 namespace {
 
