@@ -286,7 +286,7 @@ Result<TreeReport> profile::chooseTree(const Profile &profile,
   equal.exactNodes = report.given->paths.size();
   equal.depth = report.given->depth();
   if (TreeChoice found = search.best(equal); found.gain > 0)
-    report.equal = std::move(found);
+    report.equal = found.gain > report.given->gain ? found : *report.given;
   return report;
 }
 

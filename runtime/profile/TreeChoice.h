@@ -136,7 +136,8 @@ struct TreeReport {
 /// Compares trees under the costs of a machine. Limits of one rank compare
 /// chains only. `slots`: the most slots of the model. `given`: a tree to
 /// compare with, may be empty. A tree of equal cost has the same number of
-/// nodes and is not deeper; it is absent if too few ranks were measured.
+/// nodes and is not deeper. It is the given tree if none is faster, and absent
+/// if too few ranks were measured.
 Result<TreeReport> chooseTree(const Profile &profile,
                               const MachineCosts &machine,
                               const TreeLimits &limits, uint32_t slots,

@@ -43,7 +43,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
                  "runtime/cache", "runtime/utf8", "runtime/tokenizer",
-                 "runtime/chat", "runtime/artifact", "runtime/json", "runtime/schema"]
+                 "runtime/chat", "runtime/artifact", "runtime/json", "runtime/profile",
+                 "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
 # A room of the GPU's kernels: its own headers, and what all kernels stand on.
