@@ -61,7 +61,7 @@ TEST(RoundCostModel, TellsWhatPositionsCost) {
 
 // Attention makes long contexts expensive. That must not make short ones look
 // cheap, at which sessions begin.
-TEST(RoundCostModel, KeepsTheTimesOfAProfileByContext) {
+TEST(RoundCostModel, KeepsTheTimesOfAProfileByContextAndRows) {
   const Recorded &recorded = kRecorded[7]; // 4 slots of SmolLM2
   auto seconds = [&](const RoundCostModel::Work &work) {
     double tokens = double(work.positions) / work.batch;
@@ -82,11 +82,12 @@ TEST(RoundCostModel, KeepsTheTimesOfAProfileByContext) {
   RoundCostModel cost;
   cost.begin(measured);
   for (uint64_t tokens : {20, 40, 80, 300, 640})
-    for (uint32_t k = 0; k <= kMaxK; ++k) {
-      RoundCostModel::Work work = workOf(k, 4, tokens);
-      EXPECT_NEAR(cost.seconds(work) / seconds(work), 1, 0.09)
-          << "k = " << k << ", tokens " << tokens;
-    }
+    for (uint32_t k = 0; k <= kMaxK; ++k)
+      for (uint32_t drafting : {4, 1}) {
+        RoundCostModel::Work work = workOf(k, drafting, tokens);
+        EXPECT_NEAR(cost.seconds(work) / seconds(work), 1, 0.05)
+            << "k = " << k << ", rows " << work.rows << ", tokens " << tokens;
+      }
 }
 
 // Without rounds of fewer rows, the rows of one draft look as expensive as

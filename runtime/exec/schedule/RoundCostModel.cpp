@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <tuple>
 
 using namespace mtp;
 
@@ -55,6 +56,10 @@ static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
 /// a measured cost of rows stands.
 static constexpr int kBeginTurns = 3, kBeginWeight = 8;
 
+/// The least spread of contexts that tells how the cost of rows grows with
+/// them.
+static constexpr double kLeastSpread = 0.05;
+
 /// Points of a curve for each doubling of the positions.
 static constexpr double kPointsOfDoubling = 1;
 
@@ -97,14 +102,25 @@ static double valueAt(const std::vector<std::pair<double, double>> &curve,
 /// Predicts the time of a shape with other rows and positions from its own.
 double RoundCostModel::at(const Cell &cell, const Terms &has) const {
   double rows = cell.has[kRowTerm];
-  double other = cell.seconds + cell.ownRow * (has[kRowTerm] - rows);
+  double more = has[kRowTerm] - rows;
+  double other = cell.seconds + cell.ownRow * more;
+  other += cell.rowLine ? rowIn(cell, has) * more
+                        : fitted(has) - fitted(withRows(has, rows));
   if (cell.curve.empty())
-    other += fitted(has) - fitted(cell.has);
+    other += fitted(withRows(has, rows)) - fitted(cell.has);
   else
-    other += fitted(has) - fitted(withRows(has, rows)) +
-             valueAt(cell.curve, has[kPositionTerm]) -
+    other += valueAt(cell.curve, has[kPositionTerm]) -
              valueAt(cell.curve, cell.has[kPositionTerm]);
   return std::max(other, kLeastShare * cell.seconds);
+}
+
+/// Returns the time of one more row as a profile has it for the shape, or as
+/// all shapes predict it.
+double RoundCostModel::rowIn(const Cell &cell, const Terms &has) const {
+  if (!cell.rowLine)
+    return rowIn(has);
+  auto [first, slope] = *cell.rowLine;
+  return std::max(first + slope * has[kPositionTerm], 0.0);
 }
 
 /// Returns the time of one more row, as all shapes predict it.
@@ -130,7 +146,7 @@ double RoundCostModel::secondsOfRow(const Work &work) const {
   if (found == cells.end())
     return std::max(rowIn(has), 0.0) * slowness;
   const Cell &cell = found->second;
-  double row = std::max(rowIn(has) + cell.ownRow, 0.0);
+  double row = std::max(rowIn(cell, has) + cell.ownRow, 0.0);
   // All rows of drafts together take no longer than the round does beyond a
   // step.
   double rows = cell.has[kRowTerm], step = secondsOfStep(work);
@@ -146,7 +162,7 @@ double RoundCostModel::secondsOfRow(const Work &work) const {
 void RoundCostModel::learnRows(Cell &cell, const Terms &has, double seconds) {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double rest = seconds - at(cell, has) + cell.ownRow * more;
-  double row = rowIn(has);
+  double row = rowIn(cell, has);
   double most = std::max(kRowOutlier * cell.seconds, row * std::abs(more));
   cell.rowRows = cell.rowRows * kRowMemory + more * more;
   cell.rowSeconds =
@@ -273,45 +289,74 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
   setCurves(measured);
 }
 
+namespace {
+/// Mean of the measured rounds of a shape in one context.
+struct Group {
+  double count = 0, rows = 0, positions = 0, seconds = 0;
+};
+using Groups = std::map<std::tuple<uint32_t, uint32_t, int>, Group>;
+
+/// Sums for the time of a row, as a line over positions.
+struct RowSums {
+  double rows = 0, both = 0, positions = 0, seconds = 0, product = 0;
+
+  void add(double more, double at, double time) {
+    rows += more * more;
+    both += more * more * at;
+    positions += more * more * at * at;
+    seconds += more * time;
+    product += more * at * time;
+  }
+  /// Returns the time without positions and for each position. The time does
+  /// not fall with positions.
+  std::pair<double, double> line() const {
+    double determinant = rows * positions - both * both, slope = 0;
+    if (determinant > kLeastSpread * rows * positions)
+      slope = std::max((rows * product - both * seconds) / determinant, 0.0);
+    return {(seconds - slope * both) / rows, slope};
+  }
+};
+} // namespace
+
+static Group &groupOf(Groups &groups, const RoundCostModel::Work &of) {
+  double context = double(of.positions) / of.batch;
+  return groups[{of.batch, of.k, int(std::log2(1 + context))}];
+}
+
 /// Sets the cost of rows of shapes that were measured with several numbers of
-/// rows, by least squares over equal contexts.
+/// rows, by least squares over equal contexts. Rows of longer contexts cost
+/// more.
 void RoundCostModel::setRows(std::span<const Measured> measured) {
-  struct Group {
-    double count = 0, rows = 0, seconds = 0;
-  };
-  auto restOf = [&](const Measured &one, const Cell &cell) {
-    Terms has = termsOf(one.work);
-    return one.seconds - fitted(has) +
-           fitted(withRows(has, cell.has[kRowTerm]));
-  };
-  auto bucketOf = [](const Work &of) {
-    return int(std::log2(1 + double(of.positions) / of.batch));
-  };
-  std::map<std::pair<Shape, int>, Group> groups;
+  Groups groups;
   for (const Measured &one : measured) {
-    Shape shape{one.work.batch, one.work.k};
-    Group &group = groups[{shape, bucketOf(one.work)}];
+    Group &group = groupOf(groups, one.work);
     double share = 1 / ++group.count;
     group.rows += (one.work.rows - group.rows) * share;
-    group.seconds += (restOf(one, cells[shape]) - group.seconds) * share;
+    group.positions += (double(one.work.positions) - group.positions) * share;
   }
-  std::map<Shape, std::pair<double, double>> sums;
+  // The time at the mean context of the group.
+  auto secondsOf = [&](const Measured &one, const Group &group) {
+    Work same = one.work;
+    same.positions = uint64_t(group.positions);
+    return one.seconds + fitted(termsOf(same)) - fitted(termsOf(one.work));
+  };
   for (const Measured &one : measured) {
-    Shape shape{one.work.batch, one.work.k};
-    const Group &group = groups[{shape, bucketOf(one.work)}];
-    double more = one.work.rows - group.rows;
-    sums[shape].first += more * more;
-    sums[shape].second += more * (restOf(one, cells[shape]) - group.seconds);
+    Group &group = groupOf(groups, one.work);
+    group.seconds += secondsOf(one, group) / group.count;
   }
-  for (const auto &[shape, sum] : sums) {
-    if (sum.first == 0)
+  std::map<Shape, RowSums> all;
+  for (const Measured &one : measured) {
+    const Group &group = groupOf(groups, one.work);
+    all[{one.work.batch, one.work.k}].add(
+        one.work.rows - group.rows, group.positions,
+        secondsOf(one, group) - group.seconds);
+  }
+  for (const auto &[shape, sums] : all) {
+    if (sums.rows == 0)
       continue;
     Cell &cell = cells[shape];
-    double row = rowIn(cell.has);
-    double rows = kRowNoise / std::max(row / cell.seconds, kLeastRow);
-    cell.ownRow = std::max(sum.second / sum.first, (kLeastOfRow - 1) * row);
-    cell.rowRows = kBeginWeight * sum.first;
-    cell.rowSeconds = cell.ownRow * (cell.rowRows + rows * rows);
+    cell.rowLine = sums.line();
+    cell.ownRow = cell.rowRows = cell.rowSeconds = 0;
   }
 }
 
@@ -327,8 +372,9 @@ void RoundCostModel::setCurves(std::span<const Measured> measured) {
     const Cell &cell = cells[shape];
     Terms has = termsOf(one.work), all = withRows(has, cell.has[kRowTerm]);
     double more = all[kRowTerm] - has[kRowTerm];
-    double seconds =
-        one.seconds + cell.ownRow * more + fitted(all) - fitted(has);
+    double seconds = one.seconds + cell.ownRow * more;
+    seconds +=
+        cell.rowLine ? rowIn(cell, has) * more : fitted(all) - fitted(has);
     double positions = has[kPositionTerm];
     Point &point = points[shape][int(
         kPointsOfDoubling * std::log2(1 + positions / one.work.batch))];

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -69,6 +70,9 @@ private:
     /// The time of a row beyond the prediction of all shapes, and the sums by
     /// which it is estimated from rounds with more or fewer rows.
     double ownRow = 0, rowRows = 0, rowSeconds = 0;
+    /// The time of a row without positions, and for each position, if begin()
+    /// had several numbers of rows of the shape.
+    std::optional<std::pair<double, double>> rowLine;
     /// The times of the shape by positions, ascending, if begin() had several
     /// contexts of it. Times between two points are on a line.
     std::vector<std::pair<double, double>> curve;
@@ -91,6 +95,7 @@ private:
   double nearby(uint32_t batch, uint32_t k) const;
   double at(const Cell &cell, const Terms &has) const;
   double rowIn(const Terms &has) const;
+  double rowIn(const Cell &cell, const Terms &has) const;
   double secondsOfStep(const Work &work) const;
 
   std::map<Shape, Cell> cells;
