@@ -94,16 +94,15 @@ std::vector<PairShape> Comparison::shapes() const {
   for (uint32_t batch : batches)
     for (uint32_t context : contexts)
       for (uint32_t k : {0u, e.maxK}) {
-        PairShape shape{profile::Work::Round, batch, k, context};
-        auto isSame = [&](const PairShape &other) {
-          return other.batch == batch && other.k == k &&
-                 other.context == context;
-        };
-        if (std::ranges::none_of(shapes, isSame))
+        // Many slots with long prompts would take most of the time to fill.
+        uint32_t own = std::max(context / batch, std::min(context, 8u));
+        PairShape shape{profile::Work::Round, batch, k, own};
+        if (std::ranges::find(shapes, shape) == shapes.end())
           shapes.push_back(shape);
       }
-  shapes.push_back({profile::Work::Prefill, 1, 0,
-                    std::max(std::min(kPromptTokens, e.maxContext / 2), 1u)});
+  PairShape prompt{profile::Work::Prefill, 1, 0,
+                   std::max(std::min(kPromptTokens, e.maxContext / 2), 1u)};
+  shapes.push_back(prompt);
   return shapes;
 }
 

@@ -53,7 +53,14 @@ Status PairTimer::drain(Session &session) {
   return okStatus();
 }
 
+/// Opens sessions for a shape. Sessions of a shape that differs in k only stay
+/// open.
 Status PairTimer::open(const PairShape &shape) {
+  PairShape wanted = shape;
+  wanted.k = 0;
+  if (opened == wanted)
+    return okStatus();
+  opened = wanted;
   for (size_t which : {0, 1}) {
     SessionOptions o = options;
     o.k = models[which]->envelope()->maxK;
@@ -122,7 +129,6 @@ PairTimer::compare(const PairShape &shape, double seconds) {
     if (pair > 0)
       logs.push_back(std::log(times[1] / times[0]));
   }
-  sessions = {};
   if (logs.size() < kLeastPairs)
     return std::optional<profile::Alternative>();
   double mean = 0, squares = 0, count = double(logs.size());

@@ -19,6 +19,8 @@ struct PairShape {
   uint32_t batch = 1, k = 0;
   /// Tokens in each slot before the first round, or of the prompt.
   uint32_t context = 1;
+
+  bool operator==(const PairShape &) const = default;
 };
 
 /// Compares the times of two artifacts of a model whose outputs are equal. Both
@@ -36,7 +38,8 @@ public:
 
   /// Runs pairs of a shape for at most `seconds`, and returns the ratio of
   /// times, second over first, with its standard error. Returns nothing if
-  /// there was no time for kLeastPairs.
+  /// there was no time for kLeastPairs. Shapes that differ in k only
+  /// share sessions if they follow each other.
   Result<std::optional<profile::Alternative>> compare(const PairShape &shape,
                                                       double seconds);
 
@@ -53,6 +56,8 @@ private:
   SessionOptions options;
   std::vector<int32_t> text;
   std::array<std::unique_ptr<Session>, 2> sessions;
+  /// The shape of the sessions without its k; nothing without sessions.
+  std::optional<PairShape> opened;
   /// The k of the next rounds.
   uint32_t currentK = 0;
 };
