@@ -103,7 +103,7 @@ def check_rest(client, server):
     check([model.id for model in client.models.list()], ["m"], "models")
     check(client.models.retrieve("m").object, "model", "a model")
     error = refused(openai.BadRequestError,
-                    lambda: client.completions.create(prompt="the", logit_bias={"5": 1}, **GREEDY))
+                    lambda: client.completions.create(prompt="the", logit_bias={"x": 1}, **GREEDY))
     check((error.param, error.type), ("logit_bias", "invalid_request_error"), "a refusal")
     refused(openai.NotFoundError,
             lambda: client.completions.create(prompt="the", **dict(GREEDY, model="other")))
