@@ -6,6 +6,7 @@
 #include "runtime/core/UniqueName.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -53,6 +54,33 @@ bool saved::isPlainName(std::string_view name) {
          std::ranges::all_of(name, isPlain);
 }
 
+/// Opens a regular file.
+static Result<Descriptor> openFile(const std::string &path, struct stat &info) {
+  // A pipe without a writer must not block.
+  Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.isOpen() || ::fstat(file.get(), &info) != 0)
+    return failed(strCat("opening ", path));
+  if (!S_ISREG(info.st_mode))
+    return invalidArgument(strCat(path, ": expected a regular file"));
+  return file;
+}
+
+/// Checks that a file, if there is one, is a saved prefix: a name from a client
+/// must not replace or remove another file.
+static Status checkOwn(const std::string &path) {
+  struct stat info = {};
+  Result<Descriptor> file = openFile(path, info);
+  if (!file)
+    return file.status();
+  std::array<char, kPrefixMagic.size()> magic;
+  if (!cache::readAll(file->get(), magic.data(), magic.size()) ||
+      std::string_view(magic.data(), magic.size()) != kPrefixMagic)
+    return invalidArgument(
+        strCat(path, ": expected a saved prefix, got another file"));
+  return okStatus();
+}
+
 //===----------------------------------------------------------------------===//
 // Writing
 //===----------------------------------------------------------------------===//
@@ -68,6 +96,9 @@ static Status writeTo(int file, const PrefixImage &image) {
 }
 
 Status saved::writeFile(const std::string &path, const PrefixImage &image) {
+  if (Status status = checkOwn(path);
+      !status.isOk() && status.code() != StatusCode::NotFound)
+    return status;
   auto [folderPath, name] = split(path);
   Descriptor folder = openFolder(folderPath);
   if (!folder.isOpen())
@@ -94,18 +125,6 @@ Status saved::writeFile(const std::string &path, const PrefixImage &image) {
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
-
-/// Opens a regular file.
-static Result<Descriptor> openFile(const std::string &path, struct stat &info) {
-  // A pipe without a writer must not block.
-  Descriptor file(
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.isOpen() || ::fstat(file.get(), &info) != 0)
-    return failed(strCat("opening ", path));
-  if (!S_ISREG(info.st_mode))
-    return invalidArgument(strCat(path, ": expected a regular file"));
-  return file;
-}
 
 Result<uint64_t> saved::sizeOfFile(const std::string &path) {
   struct stat info = {};
@@ -161,11 +180,7 @@ Result<uint64_t> saved::folderBytes(const std::string &folder,
 }
 
 Status saved::removeFile(const std::string &path) {
-  struct stat info = {};
-  if (::lstat(path.c_str(), &info) != 0)
-    return failed(strCat("removing ", path));
-  if (!S_ISREG(info.st_mode))
-    return invalidArgument(strCat(path, ": expected a regular file"));
+  MTP_RETURN_IF_ERROR(checkOwn(path));
   return ::unlink(path.c_str()) == 0 ? okStatus()
                                      : failed(strCat("removing ", path));
 }

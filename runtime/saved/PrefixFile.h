@@ -12,7 +12,8 @@ namespace mtp::saved {
 /// Writes a file that only its user may read. It replaces a file of that path
 /// as a whole, once all of its bytes are on the disk: readers see the old file
 /// or the new one. A failure leaves no new file. ResourceExhausted if the disk
-/// is full, else FailedPrecondition.
+/// is full, InvalidArgument if the path has a file that is no saved prefix, else
+/// FailedPrecondition.
 Status writeFile(const std::string &path, const PrefixImage &image);
 
 /// Returns the bytes of a regular file; fails as readFile() does.
@@ -30,7 +31,8 @@ bool isPlainName(std::string_view name);
 /// Removes what killed processes have left of unfinished files.
 Result<uint64_t> folderBytes(const std::string &folder, std::string_view but);
 
-/// Removes a regular file. NotFound if there is none.
+/// Removes a saved prefix. NotFound if there is no file, InvalidArgument if the
+/// file is something else.
 Status removeFile(const std::string &path);
 
 } // namespace mtp::saved

@@ -40,7 +40,6 @@ struct CopyHead {
 };
 } // namespace
 
-static constexpr char kMagic[8] = {'M', 'T', 'P', 'P', 'R', 'E', 'F', 'X'};
 static constexpr uint32_t kVersion = 1;
 static constexpr uint32_t kMostNameBytes = 4096;
 
@@ -94,7 +93,7 @@ uint64_t saved::fileBytes(const PrefixImage &image) {
 
 static Head headOf(const PrefixImage &image) {
   Head head = {};
-  std::memcpy(head.magic, kMagic, sizeof(kMagic));
+  std::memcpy(head.magic, kPrefixMagic.data(), sizeof(head.magic));
   head.version = kVersion;
   head.plan = image.key.plan;
   std::memcpy(head.artifact, image.key.artifact.data(), sizeof(head.artifact));
@@ -213,7 +212,7 @@ Status Reader::takeAll(std::vector<T> &values, uint64_t count) {
 }
 
 Status Reader::checkHead(uint64_t size) const {
-  if (std::memcmp(head.magic, kMagic, sizeof(kMagic)) != 0)
+  if (std::string_view(head.magic, sizeof(head.magic)) != kPrefixMagic)
     return invalidArgument("expected a saved prefix, got another file");
   if (head.version != kVersion)
     return invalidArgument(strCat("expected a saved prefix of version ",
@@ -224,7 +223,8 @@ Status Reader::checkHead(uint64_t size) const {
   bool isSane = head.pageTokens > 0 && head.pageBytes > 0 &&
                 head.nameBytes <= kMostNameBytes && head.pages <= size &&
                 head.tokens <= size && head.pageBytes <= size &&
-                head.stateBytes <= size && head.lookahead <= head.tokens;
+                head.stateBytes <= size && head.lookahead <= head.tokens &&
+                (head.copies == 0 || head.stateBytes > 0);
   // With these limits no product or sum overflows.
   isSane = isSane && (head.pages == 0 || head.pageBytes <= size / head.pages);
   if (!isSane ||

@@ -12,8 +12,12 @@
 #include "runtime/saved/PrefixImage.h"
 
 #include <functional>
+#include <string_view>
 
 namespace mtp::saved {
+
+/// The first bytes of a saved prefix.
+inline constexpr std::string_view kPrefixMagic = "MTPPREFX";
 
 /// Takes the next bytes of a file, or gives them.
 using WriteBytes = std::function<Status(std::span<const uint8_t>)>;

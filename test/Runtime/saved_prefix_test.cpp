@@ -305,6 +305,22 @@ TEST(SavedPrefix, FollowsNoLinksAndWaitsForNoPipe) {
   EXPECT_EQ(saved::removeFile(target).code(), StatusCode::NotFound);
 }
 
+// A folder may have files of others, whose names a client may guess.
+TEST(SavedPrefix, ReplacesAndRemovesOnlySavedPrefixes) {
+  std::string target = saveFile(load({}, false), request(21, 4), {}, "prefix");
+  auto prefix = SavedPrefix::read(target);
+  ASSERT_TRUE(prefix.isOk()) << prefix.status().toString();
+  for (std::string content : {"", "MTPART", "a file of another kind"}) {
+    std::string other = pathOf("other");
+    std::ofstream(other) << content;
+    EXPECT_EQ(prefix->write(other).code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(saved::removeFile(other).code(), StatusCode::InvalidArgument);
+    EXPECT_EQ(contentOf(other), content);
+    ::unlink(other.c_str());
+  }
+  EXPECT_TRUE(prefix->write(target).isOk());
+}
+
 TEST(SavedPrefix, NamesArePlain) {
   for (const char *name : {"a", "chat 1.bin", "a..b", "\xc3\xa4"})
     EXPECT_TRUE(saved::isPlainName(name)) << name;

@@ -146,15 +146,22 @@ uint32_t KvCacheManager::find(std::span<const int32_t> tokens, uint64_t end,
 size_t KvCacheManager::forget(std::span<const int32_t> tokens,
                               const PageKey &key) {
   std::vector<Match> chain = chainOf(tokens, config.lookahead, key);
-  size_t count = 0;
-  for (; !chain.empty() && pages[chain.back().page].references == 0; ++count) {
-    uint32_t page = chain.back().page;
+  auto giveUp = [this](uint32_t page) {
     lru.erase(pages[page].tick);
     index.erase(page);
     freeList.push_back(page);
     forgetPage(config, page);
+  };
+  size_t count = 0;
+  for (; !chain.empty() && pages[chain.back().page].references == 0; ++count) {
+    giveUp(chain.back().page);
     chain.pop_back();
   }
+  if (count == 0)
+    return 0;
+  for (uint32_t page : index.lostPages())
+    if (pages[page].references == 0)
+      giveUp(page);
   return count;
 }
 

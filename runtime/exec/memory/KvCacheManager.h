@@ -127,6 +127,7 @@ public:
 
   /// Gives up the pages of the first tokens that no slot holds, from the last
   /// one on, down to the first one that a slot holds. Returns their number.
+  /// Also gives up the cached pages after them, which are found no more.
   size_t forget(std::span<const int32_t> tokens, const PageKey &key);
 
   /// Whether a slot holds the page, or the index has it.

@@ -219,8 +219,16 @@ Result<uint64_t> PrefixTransfer::restore(const PrefixImage &image,
   std::vector<PageProvenance> makers;
   for (uint8_t maker : image.makers)
     makers.push_back(PageProvenance(maker));
-  int64_t taken = kv.begin(slot(), image.tokens, image.pageEnd(),
-                           keyOf(kept, makers, true));
+  // Copies, and a file's own numbers, may need tokens of pages that the image
+  // does not have. The slot must neither take nor publish these pages.
+  std::span<const int32_t> tokens = image.tokens;
+  auto upTo = [&](uint64_t count) {
+    return tokens.first(std::min<uint64_t>(tokens.size(), count));
+  };
+  uint64_t behind = std::max(own.lookahead, memory.rules().reuse.rerun);
+  int64_t taken =
+      kv.begin(slot(), upTo(image.pageEnd() + own.pageTokens - 1 + behind),
+               image.pageEnd(), keyOf(kept, makers, true));
   if (taken < 0)
     return resourceExhausted(strCat("the prefix has ", makers.size(),
                                     " KV pages, but only ", kv.availablePages(),
@@ -229,7 +237,7 @@ Result<uint64_t> PrefixTransfer::restore(const PrefixImage &image,
   Status status = writePages(image, from);
   if (status.isOk()) {
     kv.fill(slot(), image.pageEnd(), std::span(makers).subspan(from));
-    kv.publish(slot(), image.tokens);
+    kv.publish(slot(), upTo(image.pageEnd() + own.lookahead));
     restoreCopies(image, kept, limit);
   }
   kv.release(slot());
@@ -242,5 +250,9 @@ Result<uint64_t> PrefixTransfer::restore(const PrefixImage &image,
 uint64_t PrefixTransfer::forget(std::span<const int32_t> tokens,
                                 const std::string &salt) {
   KeptState kept = keptStateOf({}, salt);
-  return memory.pages().forget(tokens, keyOf(kept)) * own.pageTokens;
+  // The cache may have pages of both makers.
+  size_t most = 0;
+  while (size_t count = memory.pages().forget(tokens, keyOf(kept)))
+    most = std::max(most, count);
+  return most * own.pageTokens;
 }

@@ -16,6 +16,8 @@ END_OF_EVENT = b"\n\n"
 # Fields whose work depends on more than the request and the tokens of the output: bad words of
 # several tokens may begin before a cut, and numbers of prompts are in no stream.
 UNCONTINUED = {"bad_words", "prompt_logprobs"}
+# The last events of a response repeat all its log-probabilities, which are in no token.
+SCORED = "message.output_text.logprobs"
 
 
 class Refused(Exception):
@@ -33,7 +35,9 @@ def members_of(body):
 
 def can_continue(members):
     """Returns whether another server can continue the stream of a request."""
-    return not any(members.get(name) for name in UNCONTINUED)
+    included = members.get("include")
+    return not (any(members.get(name) for name in UNCONTINUED) or
+                isinstance(included, list) and SCORED in included)
 
 
 def journal_of(method, path, body, seed, now):

@@ -51,9 +51,10 @@ static std::string answerJson(const SlotRequest &request,
 /// the server are in its log, too.
 ApiError SlotFiles::fileError(const Status &status,
                               std::string_view what) const {
-  std::string text(status.message()), place = folder + "/";
-  for (size_t at; (at = text.find(place)) != text.npos;)
-    text.erase(at, place.size());
+  std::string text(status.message());
+  for (const std::string &place : {folder + "/", folder})
+    for (size_t at; (at = text.find(place)) != text.npos;)
+      text.erase(at, place.size());
   ApiError error = errorOf(status, "filename");
   error.message = std::move(text);
   if (status.code() == StatusCode::NotFound)
@@ -72,6 +73,13 @@ static ApiError diskError(ApiError error) {
   return error;
 }
 
+/// Turns an error into one that a later request may not meet.
+static ApiError busy(ApiError error) {
+  error.status = 503;
+  error.retryAfter = 1;
+  return error;
+}
+
 MaybeError SlotFiles::save(const SlotRequest &request, Session &session,
                            HttpReply &reply) const {
   Clock::time_point begin = Clock::now();
@@ -80,6 +88,8 @@ MaybeError SlotFiles::save(const SlotRequest &request, Session &session,
     ApiError error = errorOf(prefix.status(), "prompt");
     if (prefix.status().code() == StatusCode::NotFound)
       error.status = 404;
+    if (prefix.status().code() == StatusCode::ResourceExhausted)
+      error = busy(error);
     return error;
   }
   Result<uint64_t> used = saved::folderBytes(folder, request.filename);
@@ -118,10 +128,8 @@ MaybeError SlotFiles::restore(const SlotRequest &request, Session &session,
   if (!restored) {
     ApiError error = fileError(restored.status(), "restoring a prefix");
     // Sequences may give back pages.
-    if (restored.status().code() == StatusCode::ResourceExhausted) {
-      error.status = 503;
-      error.retryAfter = 1;
-    }
+    if (restored.status().code() == StatusCode::ResourceExhausted)
+      error = busy(error);
     return error;
   }
   reply.body = answerJson(

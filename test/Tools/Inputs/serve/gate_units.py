@@ -38,6 +38,8 @@ class JournalTest(unittest.TestCase):
             self.assertFalse(marked(**{name: 1}), name)
         for name in ("logprobs", "presence_penalty", "tools", "response_format", "grammar"):
             self.assertTrue(marked(**{name: 1}), name)
+        self.assertTrue(marked(include=["reasoning.encrypted_content"]))
+        self.assertFalse(marked(include=[journal.SCORED]))
 
     def test_keeps_the_clients_bytes(self):
         body = self.journal(BODY).body()
