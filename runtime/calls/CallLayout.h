@@ -9,7 +9,7 @@
 
 namespace mtp {
 
-/// Stand for text in layouts: nine letters and digits, and a number.
+/// Placeholders in layouts: for nine letters and digits, and for a number.
 inline constexpr char kAnyId = '\1', kAnyNumber = '\2';
 
 /// How a format writes arguments.

@@ -69,8 +69,9 @@ struct MeanRound {
 };
 } // namespace
 
-/// Adds batches between two measured ones, whose times lie on a line between
-/// these at each context: another number of slots must not begin with trials.
+/// Adds the batches between two measured batches, so that no number of slots
+/// begins with trials. At each context their times lie on a line between the
+/// measured times.
 static void fillBatches(std::vector<Measured> &measured) {
   // By k and bucket of a slot's positions.
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, MeanRound>> means;

@@ -9,7 +9,7 @@ using namespace mtp::test;
 
 namespace {
 
-/// Tools with parameters of all types. No one can be written in two forms.
+/// Tools with parameters of all types. None can be written in two forms.
 constexpr std::string_view kTyped = R"([
   {"type": "function", "function": {"name": "f", "parameters": {
     "type": "object", "required": ["s", "n"], "properties": {

@@ -33,7 +33,7 @@ struct ComparedAlternatives {
 bool isModule(const std::string &path);
 
 /// Compiles and measures the alternatives of `options.artifact`, a module, in
-/// about half of the time of the options.
+/// about 70 % of `options.minutes`.
 Result<ComparedAlternatives> compareAlternatives(const Options &options);
 
 } // namespace mtp::tune

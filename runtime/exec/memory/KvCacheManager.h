@@ -120,8 +120,8 @@ public:
     uint32_t page;
     PageProvenance maker;
   };
-  /// Returns the pages of the index that hold the first tokens, in order. Each
-  /// ends before the last `behind` tokens, at least the lookahead.
+  /// Returns the pages of the index that hold the first tokens, in order. At
+  /// least `behind` tokens follow each page. `behind` is the lookahead or more.
   std::vector<Match> chainOf(std::span<const int32_t> tokens, uint64_t behind,
                              const PageKey &key) const;
 

@@ -147,8 +147,8 @@ double RoundCostModel::secondsOfRow(const Work &work) const {
     return std::max(rowIn(has), 0.0) * slowness;
   const Cell &cell = found->second;
   double row = std::max(rowIn(cell, has) + cell.ownRow, 0.0);
-  // All rows of drafts together take no longer than the round does beyond a
-  // step.
+  // All rows of drafts together take at most the time of the round minus the
+  // time of a step.
   double rows = cell.has[kRowTerm], step = secondsOfStep(work);
   if (work.k > 0 && step > 0 && rows > work.batch)
     row = std::min(row, std::max(at(cell, withRows(has, rows)) - step, 0.0) /
@@ -460,8 +460,8 @@ double RoundCostModel::seconds(const Work &work) const {
   if (hasRun && found->second.count >= kSettling) {
     const Cell &cell = found->second;
     double own = at(cell, has);
-    // With fewer rows than it had, a round is no faster than a step, unless it
-    // was with all.
+    // A round with fewer rows than the cell's rounds takes at least the time of
+    // a step, or of the cell's round if that is shorter.
     if (work.k > 0 && has[kRowTerm] < cell.has[kRowTerm])
       own =
           std::max(own, std::min(secondsOfStep(work),

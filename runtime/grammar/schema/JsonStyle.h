@@ -13,8 +13,8 @@ namespace mtp::grammar {
 /// How JSON is written. Formats of tool calls change the default.
 struct JsonStyle {
   std::string_view null = "null", yes = "true", no = "false";
-  /// Characters, in ASCII, that strings escape as well. Raw strings have none
-  /// of them, except strings of any length, which have none of `marks`.
+  /// Characters, in ASCII, that strings escape as well. Raw strings with bounds
+  /// on their length have none of them; other raw strings have no `marks`.
   CodePoints escaped = {};
   /// Raw strings have no escapes, and a mark on both sides instead of quotes.
   bool isRaw = false;

@@ -37,10 +37,11 @@ struct LogitRules {
   /// Number of the prompt's last tokens that count as output: those of a
   /// sequence that another session has begun.
   uint32_t begunTokens = 0;
-  /// Words that the output never has, none empty, with at most kMostBadTokens
-  /// tokens in all. The last token of a word is not picked after the other
-  /// tokens of the word, which must be output, too. Words of several tokens
-  /// have the cost and the limits of Request::constraint.
+  /// Words that the output must not have, none empty, with at most
+  /// kMostBadTokens tokens in all. The last token of a word is not picked after
+  /// the other tokens of the word, which must be output, too. Words of several
+  /// tokens have the cost and the limits of Request::constraint, and may occur
+  /// if no other token is allowed.
   std::vector<std::vector<int32_t>> badWords;
 
   static constexpr size_t kMostBadTokens = 16384;

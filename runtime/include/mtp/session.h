@@ -92,7 +92,7 @@ struct Request {
   int32_t priority = 0;
   /// Fair-share group, e.g. one per API key. Among requests of equal priority,
   /// a slot goes to the group that has consumed the fewest tokens, prompts
-  /// included, while other groups were present; in a group by age.
+  /// included, while other groups were present; in a group, the oldest first.
   uint64_t group = 0;
   /// Sequences share KV pages only if their salts are equal. Without a salt,
   /// the time that a prompt takes reveals whether another request had a prompt

@@ -45,7 +45,7 @@ class RequestOptions(TypedDict, total=False):
     """Seed of all random choices, 0 by default."""
     repetition_penalty: float
     """Above 0: the logits of tokens of the prompt and the output are divided by it if positive,
-    else multiplied; 1: off."""
+    else multiplied; 1: off. The default is 1, whatever the model's authors recommend."""
     presence_penalty: float
     """From -2 to 2: subtracted from the logits of tokens of the output."""
     frequency_penalty: float
