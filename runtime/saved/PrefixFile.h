@@ -12,8 +12,8 @@ namespace mtp::saved {
 /// Writes a file that only its user may read. It replaces a file of that path
 /// as a whole, once all of its bytes are on the disk: readers see the old file
 /// or the new one. A failure leaves no new file. ResourceExhausted if the disk
-/// is full, InvalidArgument if the path has a file that is no saved prefix, else
-/// FailedPrecondition.
+/// is full, InvalidArgument if another file than a saved prefix has the path,
+/// else FailedPrecondition.
 Status writeFile(const std::string &path, const PrefixImage &image);
 
 /// Returns the bytes of a regular file; fails as readFile() does.
