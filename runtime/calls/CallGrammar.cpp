@@ -4,8 +4,12 @@
 
 #include "runtime/calls/ArgumentRules.h"
 #include "runtime/chat/tools/CallReaders.h"
+#include "runtime/chat/tools/CallText.h"
 #include "runtime/chat/tools/ToolCallParser.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/json/JsonTree.h"
+
+#include <set>
 
 using namespace mtp;
 using namespace mtp::grammar;
@@ -72,6 +76,27 @@ void CallCompiler::addLayoutText(StateId from, std::string_view text,
   builder.addText(from, text, to);
 }
 
+/// Returns a schema of objects with the properties of a tool, of any type and
+/// none required. Formats that are no JSON can write declared properties only.
+std::string looseSchema(const Tool &tool) {
+  std::string members;
+  std::set<std::string, std::less<>> seen;
+  auto add = [&](std::string_view name) {
+    if (seen.emplace(name).second)
+      members += strCat(members.empty() ? "" : ", ", jsonQuoted(name), ": {}");
+  };
+  // In the order in which a model writes them.
+  JsonTree tree;
+  simdjson::dom::object root, properties;
+  if (tree.parse(tool.schema).isOk() && !tree.root().get(root) &&
+      !root.at_key("properties").get(properties))
+    for (auto [name, schema] : properties)
+      add(name);
+  for (const auto &[name, types] : tool.parameters)
+    add(name);
+  return strCat(R"({"type": "object", "properties": {)", members, "}}");
+}
+
 Result<RuleId> CallCompiler::argumentsOf(size_t tool,
                                          const CallLayout &layout) {
   // The layouts of a format can have other tags.
@@ -83,15 +108,20 @@ Result<RuleId> CallCompiler::argumentsOf(size_t tool,
     return *made[tool];
   const Tool &one = tools.tools()[tool];
   bool hasSchema = demand.isRequired || one.isStrict;
+  bool isJson =
+      layout.form == ArgumentForm::Json || layout.form == ArgumentForm::Gemma;
   auto withPath = [tool](const Status &status) {
     return Status(status.code(),
                   strCat("[", tool, "].function.parameters",
                          status.message().starts_with("/") ? "" : ": ",
                          status.message()));
   };
-  auto rules = ArgumentRules::create(
-      one, hasSchema ? one.schema : R"({"type": "object"})", layout, builder,
-      limits);
+  auto rules =
+      ArgumentRules::create(one,
+                            hasSchema ? one.schema
+                            : isJson  ? std::string(R"({"type": "object"})")
+                                      : looseSchema(one),
+                            layout, builder, limits);
   if (!rules)
     return withPath(rules.status());
   arguments.push_back(*std::move(rules));

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RoundRunner.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
 #include <utility>
@@ -377,6 +378,9 @@ Status RoundRunner::record(const Sequence &sequence,
     round.path = std::span(results.windowRows).subspan(1, round.accepted);
     round.verified =
         std::min(parts.programs().nodes(of.drafts), of.limits.mostRows);
+    // The device verifies only the nodes that have masks.
+    if (of.isMasked)
+      round.verified = std::min(round.verified, uint32_t(kMostMasks));
   }
   parts.recorder->addRound(round);
   return okStatus();

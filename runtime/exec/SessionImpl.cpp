@@ -201,8 +201,9 @@ Result<SequenceId> Session::Impl::add(Request request) {
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
   kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
-  request.constraint =
-      withoutBadWords(request.rules, vocab, std::move(request.constraint));
+  request.constraint = withoutBadWords(
+      request.rules, vocab, std::move(request.constraint),
+      std::span(request.prompt).last(request.rules.begunTokens));
   std::unique_ptr<ConstraintMatcher> matcher;
   if (request.constraint) {
     matcher = request.constraint->begin();

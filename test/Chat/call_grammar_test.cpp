@@ -210,6 +210,11 @@ TEST(CallGrammar, letsTextStandInsteadOfCalls) {
   // Only strict tools have their schema.
   EXPECT_TRUE(hermes.begins("<tool_call>\n{\"name\": \"f\", \"arguments\": "
                             "{\"s\": 1"));
+  // Tags and keyword arguments have declared properties of any type.
+  EXPECT_TRUE(samplerOf(ToolFormat::Qwen3Coder, demand)
+                  .accepts("<tool_call>\n<function=f>\n<parameter=s>\nx\n"
+                           "</parameter>\n</function>\n</tool_call>"));
+  EXPECT_TRUE(samplerOf(ToolFormat::Pythonic, demand).accepts("[f(n=\"x\")]"));
   CallSampler llama = samplerOf(ToolFormat::Llama3, demand);
   EXPECT_TRUE(llama.accepts("A {text}"));
   EXPECT_FALSE(llama.begins("{text"));

@@ -82,6 +82,15 @@ TEST(BadWords, ExcludeTheLastTokenAfterTheOthers) {
   EXPECT_EQ(excluded(*matcherOf(words, {5}), {-1, 3}), Rows{{}});
 }
 
+TEST(BadWords, MayBeginInTheOutputBefore) {
+  LogitRules rules;
+  rules.badWords = {{1, 2}, {3, 1, 5}};
+  auto words = withoutBadWords(rules, kVocab, nullptr, Tokens{9, 3, 1});
+  using Rows = std::vector<Tokens>;
+  EXPECT_EQ(excluded(*matcherOf(words, {}), {4}), (Rows{{2, 5}, {}}));
+  EXPECT_EQ(excluded(*matcherOf(words, {1}), {}), (Rows{{2}}));
+}
+
 TEST(BadWords, KeepTheTokensOfAGrammar) {
   LogitRules rules;
   rules.badWords = {{2, 4}, {2, 5}};

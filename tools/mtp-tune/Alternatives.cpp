@@ -203,10 +203,13 @@ Status Comparison::compileChosen() {
     result.artifact = artifact;
     return okStatus();
   }
-  for (const Value &value : chosen)
-    std::erase_if(result.alternatives, [&](const profile::Alternative &one) {
-      return one.tunable == value.tunable->name && one.value == value.value;
-    });
+  // Without these values the next best ones, which nothing has confirmed, would
+  // pay.
+  for (; !chosen.empty(); chosen = valuesThatPay(result.alternatives))
+    for (const Value &value : chosen)
+      std::erase_if(result.alternatives, [&](const profile::Alternative &one) {
+        return one.tunable == value.tunable->name && one.value == value.value;
+      });
   return okStatus();
 }
 
@@ -224,6 +227,7 @@ Status Comparison::run() {
   if (!base->envelope())
     return failedPrecondition(
         "expected a module that generates, got functions only");
+  MTP_RETURN_IF_ERROR(checkShapes(*base->envelope(), options));
   MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
                        ownPrompts(*base));
   for (const std::vector<int32_t> &prompt : prompts)

@@ -319,6 +319,20 @@ Status tune::checkMinutes(double minutes) {
       "--minutes: expected a number above 0 and at most 1440, got ", minutes));
 }
 
+Status tune::checkShapes(const EnvelopeInfo &envelope, const Options &options) {
+  for (uint32_t batch : options.batches)
+    if (batch == 0 || batch > envelope.maxBatch)
+      return invalidArgument(strCat("--batch: expected 1 to ",
+                                    envelope.maxBatch,
+                                    " (the envelope's batch), got ", batch));
+  for (uint32_t context : options.contexts)
+    if (context == 0 || context >= envelope.maxContext)
+      return invalidArgument(
+          strCat("--context: expected 1 to ", envelope.maxContext - 1,
+                 " (below the envelope's context), got ", context));
+  return okStatus();
+}
+
 /// Checks the numbers of the options, and fills in missing ones.
 static Status settle(const Model &model, Options &o) {
   const EnvelopeInfo *e = model.envelope();
@@ -332,15 +346,7 @@ static Status settle(const Model &model, Options &o) {
                " (below the envelope's context), got ", o.tokens));
   if (o.tokens == 0)
     o.tokens = std::max(std::min(kTextTokens, e->maxContext / 2), 1u);
-  for (uint32_t batch : o.batches)
-    if (batch == 0 || batch > e->maxBatch)
-      return invalidArgument(strCat("--batch: expected 1 to ", e->maxBatch,
-                                    " (the envelope's batch), got ", batch));
-  for (uint32_t context : o.contexts)
-    if (context == 0 || context >= e->maxContext)
-      return invalidArgument(
-          strCat("--context: expected 1 to ", e->maxContext - 1,
-                 " (below the envelope's context), got ", context));
+  MTP_RETURN_IF_ERROR(checkShapes(*e, o));
   if (o.batches.empty())
     o.batches = batchesUpTo(e->maxBatch);
   if (o.contexts.empty())

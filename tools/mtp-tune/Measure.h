@@ -28,6 +28,8 @@ Result<Measured> measure(const std::shared_ptr<const Model> &model,
 
 /// Checks the limit on the time of a measurement.
 Status checkMinutes(double minutes);
+/// Checks the numbers of slots and the contexts of the options.
+Status checkShapes(const EnvelopeInfo &envelope, const Options &options);
 
 /// A prompt as tokens of a model, and its kind in profiles.
 struct Prompt {

@@ -15,10 +15,13 @@ using Words = std::vector<std::vector<int32_t>>;
 class BadWords final : public TokenConstraint {
 public:
   BadWords(Words words, uint32_t vocab,
-           std::shared_ptr<const TokenConstraint> inner)
+           std::shared_ptr<const TokenConstraint> inner,
+           std::span<const int32_t> begun)
       : words(std::move(words)), tokens(vocab), inner(std::move(inner)) {
     for (const std::vector<int32_t> &word : this->words)
       longest = std::max(longest, word.size());
+    begun = begun.last(std::min(begun.size(), longest - 1));
+    this->begun.assign(begun.begin(), begun.end());
   }
 
   uint32_t vocab() const override { return tokens; }
@@ -32,12 +35,14 @@ private:
   uint32_t tokens;
   /// Null: all tokens are allowed.
   std::shared_ptr<const TokenConstraint> inner;
+  /// The last tokens of the output before the text.
+  std::vector<int32_t> begun;
 };
 
 /// The session keeps the constraint alive.
 class BadWordsMatcher final : public ConstraintMatcher {
 public:
-  explicit BadWordsMatcher(const BadWords &of) : of(of) {
+  explicit BadWordsMatcher(const BadWords &of) : of(of), text(of.begun) {
     if (of.inner)
       inner = of.inner->begin();
   }
@@ -123,11 +128,13 @@ bool mtp::haveLongBadWords(const LogitRules &rules) {
 
 std::shared_ptr<const TokenConstraint>
 mtp::withoutBadWords(const LogitRules &rules, uint32_t vocab,
-                     std::shared_ptr<const TokenConstraint> inner) {
+                     std::shared_ptr<const TokenConstraint> inner,
+                     std::span<const int32_t> begun) {
   Words words;
   std::ranges::copy_if(rules.badWords, std::back_inserter(words),
                        [](const auto &word) { return word.size() > 1; });
   if (words.empty())
     return inner;
-  return std::make_shared<BadWords>(std::move(words), vocab, std::move(inner));
+  return std::make_shared<BadWords>(std::move(words), vocab, std::move(inner),
+                                    begun);
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SESSIONS_K = 2**32 - 1
 _AUTOMATIC_K = 2**32 - 2
 _GRAMMARS = ("json_schema", "json_object", "regex", "grammar", "choice")
-_RECOMMENDED = ("temperature", "top_k", "top_p", "min_p")
+_RECOMMENDED = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
 
 
 def shortened(value: object) -> str:

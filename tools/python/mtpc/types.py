@@ -43,9 +43,9 @@ class RequestOptions(TypedDict, total=False):
     """Tokens less likely than this times the likeliest are dropped."""
     seed: int
     """Seed of all random choices, 0 by default."""
-    repetition_penalty: float
+    repetition_penalty: Optional[float]
     """Above 0: the logits of tokens of the prompt and the output are divided by it if positive,
-    else multiplied; 1: off. The default is 1, whatever the model's authors recommend."""
+    else multiplied; 1: off. The default is the recommendation of the model's authors, or 1."""
     presence_penalty: float
     """From -2 to 2: subtracted from the logits of tokens of the output."""
     frequency_penalty: float
@@ -206,6 +206,8 @@ class GenerationDefaults:
     """1: off."""
     min_p: float
     """0: off."""
+    repetition_penalty: float
+    """1: off."""
 
 
 @dataclasses.dataclass(frozen=True)

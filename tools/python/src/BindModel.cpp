@@ -177,6 +177,7 @@ static nb::dict generationOf(const ModelHandle &handle) {
   d["top_k"] = g.topK;
   d["top_p"] = g.topP;
   d["min_p"] = g.minP;
+  d["repetition_penalty"] = g.repetitionPenalty;
   return d;
 }
 

@@ -75,14 +75,15 @@ static MaybeError readOccurrence(std::string_view field,
 }
 
 MaybeError serve::settlePenalties(Reading &to) {
-  if (to.windowedField.empty())
-    return std::nullopt;
   LogitRules &rules = to.request.rules;
+  // Also turns off the repetition penalty that the model's authors recommend.
   if (to.repeatLastN == 0) {
     rules.repetitionPenalty = 1;
     rules.presencePenalty = rules.frequencyPenalty = 0;
     return std::nullopt;
   }
+  if (to.windowedField.empty())
+    return std::nullopt;
   if (to.repeatLastN > 0 && to.repeatLastN < int64_t(to.facts.maxContext))
     return wrongField("repeat_last_n",
                       strCat("expected 'repeat_last_n' of -1, as '",
