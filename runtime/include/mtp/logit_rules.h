@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
 #define MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
