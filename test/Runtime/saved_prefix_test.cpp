@@ -160,7 +160,8 @@ TEST(SavedPrefix, IsRestoredTwiceAndWhileSlotsAreBusy) {
       EXPECT_TRUE(status.isOk()) << status.toString();
     }
     drain(*session);
-    for (auto [id, asked] : {std::pair(first, other), std::pair(second, r)})
+    for (const auto &[id, asked] :
+         {std::pair(first, other), std::pair(second, r)})
       EXPECT_TRUE(std::ranges::equal(*session->output(id),
                                      expectedOutput(asked).tokens));
     EXPECT_GE(run(*session, r).cachedTokens, 16u);

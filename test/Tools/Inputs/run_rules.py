@@ -31,7 +31,7 @@ def main():
     model, fresh = sys.argv[1:]
     plain = run(model)
     others = run(model, "--bad-word=.")
-    assert all(". " in text for text in plain), plain
+    assert any(". " in text for text in plain), plain
     assert not any(". " in text for text in others), others
     assert run(model, "--repetition-penalty=1.5") == run(fresh) != plain
     assert run(fresh, "--repetition-penalty=1") == plain
