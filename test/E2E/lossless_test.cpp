@@ -90,7 +90,7 @@ void expectNoBadWords(const std::vector<Request> &requests,
       EXPECT_TRUE(std::ranges::search(texts.sequences[i].tokens, word).empty());
       ++words;
     }
-  EXPECT_GT(words, 2u);
+  EXPECT_GT(words, 0u);
 }
 
 class Lossless : public testing::TestWithParam<const char *> {

@@ -41,8 +41,16 @@ def ask(server, form, one, number, k):
     return answer["content"][0]["text"], answer["stop_reason"] == "end_turn"
 
 
+def has_chats(artifact):
+    """Returns whether the model has a chat template."""
+    with serving.Server(str(artifact)) as server:
+        return "chat_template" in server.ask("GET", "/props")[2]
+
+
 def run(artifact, count):
-    """Returns the numbers of ended answers and of all answers."""
+    """Returns the numbers of ended answers and of all answers. A model without a chat template
+    continues prompts alone."""
+    forms = FORMS if has_chats(artifact) else ("completion",)
     all_schemas = json.loads((HERE / "schemas.json").read_text())
     chosen = [i * len(all_schemas) // count for i in range(count)]
     ended = 0
@@ -50,7 +58,7 @@ def run(artifact, count):
             concurrent.futures.ThreadPoolExecutor(4) as pool:
         def one(number):
             schema = all_schemas[number]
-            form = FORMS[number % len(FORMS)]
+            form = forms[number % len(forms)]
             text, is_ended = ask(server, form, schema, number, 3)
             plain = ask(server, form, schema, number, 0)
             serving.check((text, is_ended), plain, f"{schema['name']} with drafts")
