@@ -75,7 +75,7 @@ class Stream(Iterator[Event]):
         self._answer = answer
         self._fields = fields
         self._first_call = first_call
-        # Of the thread that waits for an event.
+        # Held by the thread that waits for an event.
         self._lock = threading.Lock()
         self._parts: list[Event] = []
         self._outputs: list[Output] = []

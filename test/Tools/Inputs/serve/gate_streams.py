@@ -172,7 +172,7 @@ def check_whole_answers(gate, servers, begin_again):
     return last.port
 
 
-# What a stream needs besides its tokens: numbers, counts of the output, the state of a grammar.
+# Fields whose streams need more than tokens: numbers, counts of the output, a grammar's state.
 FEATURES = [{"logprobs": 2}, {"presence_penalty": 0.9, "frequency_penalty": 0.4},
             {"repetition_penalty": 1.2, "logprobs": 0, "logit_bias": {"7": 1.5}},
             {"structured_outputs": {"regex": "([A-Z][a-z ,']*[.!?] )+"}, "logprobs": 1},
