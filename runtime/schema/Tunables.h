@@ -135,7 +135,7 @@ inline constexpr Tunable kAttentionBlocks{"gpu-attention-blocks",
                                           1 << 16,
                                           {132, 528}};
 /// Positions beyond the first split up to which a round without splits is
-/// faster: those that a block sums in the time of a combining call.
+/// faster: a block sums them in the time of a combining call.
 inline constexpr Tunable kShortPositions{
     "gpu-short-positions", TunedFor::Gpu, 192, "estimated", 0, 1 << 20,
     {64, 128, 384, 768}};

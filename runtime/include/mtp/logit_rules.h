@@ -35,8 +35,8 @@ struct LogitRules {
   std::vector<TokenBias> bias;
   /// Tokens that may be picked, each below the vocabulary's size. Empty: all.
   std::vector<int32_t> allowedTokens;
-  /// Number of the prompt's last tokens that count as output: those of a
-  /// sequence that another session has begun.
+  /// Number of the prompt's last tokens that count as output, because
+  /// another session has begun the sequence.
   uint32_t begunTokens = 0;
   /// Words that the output must not have, none empty, with at most
   /// kMostBadTokens tokens in all. The last token of a word is not picked after

@@ -671,7 +671,7 @@ mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
 
 /* Saves what the session's prefix cache has of the first of `count` tokens in a
    file: KV pages, caches of drafters, and snapshots of recurrent states. They
-   are those of requests without a cache salt and without inputs. `length`
+   belong to requests without a cache salt and without inputs. `length`
    receives the number of tokens with which a request can then begin (null: not
    wanted). A file of that path is replaced as a whole. MTP_NOT_FOUND if the
    cache has nothing of the tokens, or the folder is missing.

@@ -8,7 +8,7 @@
 //
 // Units: lengths are in tokens, memory and files in bytes.
 //
-// Shapes: token ids are in order, those of the prompt.
+// Shapes: token ids are the prompt's, in order.
 //
 // Ownership: arguments are copied or used only during the call. A returned span
 // belongs to the object.
@@ -75,7 +75,7 @@ public:
   static Result<SavedPrefix> read(const std::string &path,
                                   uint64_t mostBytes = UINT64_MAX);
 
-  /// Returns the tokens of the prefix: those of its pages and snapshots, and
+  /// Returns the tokens of the prefix: of its pages and snapshots, and
   /// the tokens after them that drafters have read ahead. Valid as long as the
   /// object.
   std::span<const int32_t> tokens() const;

@@ -18,7 +18,7 @@
 
 namespace mtp::python {
 
-/// The texts that an answer may be: those of a grammar, or calls of tools.
+/// The texts that an answer may be: texts of a grammar, or calls of tools.
 struct AskedConstraint {
   grammar::Source source;
   bool isCompact = false;
@@ -47,7 +47,7 @@ public:
   /// its ids.
   Result<std::pair<std::string, std::vector<int32_t>>>
   encodeChat(std::string_view request) const;
-  /// Returns the marks of reasoning of a name; "auto": those of the chat
+  /// Returns the marks of reasoning of a name; "auto": the marks of the chat
   /// template.
   Result<ReasoningFormat> reasoning(std::string_view name) const;
   /// Returns the form in which the chat template reads calls.
