@@ -1,6 +1,7 @@
 //===- RoundExpansion.cpp - Shared code of the expansions -----------------===//
 
 #include "passes/round/RoundExpansion.h"
+#include "runtime/schema/LogitRules.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -102,6 +103,26 @@ Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
     return limit;
   Value wish = body.load(states::kWantK);
   return limit ? body.min(limit, wish) : wish;
+}
+
+void mlir::mtp::takeHostDrafts(SlotBody &body, VerifyOp op,
+                               MutableArrayRef<Value> drafts) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!hasState(module, states::kLogitRules) ||
+      !hasState(module, states::kLogitMasks) || !followsLimit(op) ||
+      op->getBlock()->getOps<AwaitHostOp>().empty())
+    return;
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
+  constexpr int64_t flag = ::mtp::kRuleTokenMasks;
+  Value flags =
+      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
+  Value hasMasks =
+      body.compare(SlotBody::Predicate::sge, body.rem(flags, 2 * flag), flag);
+  for (auto [draft, token] : llvm::enumerate(drafts)) {
+    Value node = body.constant(int64_t(draft) + 1);
+    token = body.select(hasMasks, body.load(states::kHostDrafts, node), token);
+  }
 }
 
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {

@@ -166,7 +166,9 @@ void Session::Impl::setDrafts(Sequence &sequence) const {
   sequence.drafts.k = k <= options.k ? k : options.k;
   sequence.drafts.choosesK = isAutomatic && parts->host.hasDraftLimit();
   // Masks follow the paths of drafts, which the host must see.
-  if (sequence.matcher && !showsPaths(inner.plan(), inner.programs, options.k))
+  if (sequence.matcher &&
+      !(parts->masks.replaceDrafts() &&
+        showsPaths(inner.plan(), inner.programs, options.k)))
     sequence.drafts = {};
 }
 

@@ -29,7 +29,7 @@ GrammarCompiler::make(const GrammarRequest &asked) {
         vocabulary,
         grammarVocabulary(*facts.tokenizer, facts.vocab, facts.generation.eos));
   }
-  return makeConstraint(std::move(compiled), vocabulary);
+  return makeConstraint(std::move(compiled), vocabulary, facts.tokenizer);
 }
 
 MaybeError
