@@ -115,7 +115,7 @@ Offset<schema::Generation> TableBuilder::makeGeneration() {
   return schema::CreateGeneration(
       fbb, integer("bos", -1), flag && flag.getValue(), eosVector,
       real("temperature", 0.0f), integer("top_k", 0), real("top_p", 1.0f),
-      real("min_p", 0.0f));
+      real("min_p", 0.0f), real("repetition_penalty", 1.0f));
 }
 
 Offset<schema::Cache> TableBuilder::makeCache(exec::CacheOp op) {

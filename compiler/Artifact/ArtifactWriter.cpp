@@ -186,6 +186,12 @@ Status Writer::write(const std::string &path) {
                          std::to_string(draft.size()) + " and then " +
                          std::to_string(tables.size()) + " bytes");
   }
+  if (options.checkArtifact) {
+    MTP_ASSIGN_OR_RETURN(
+        Artifact artifact,
+        readTables({tables.data(), tables.size()}, layout.segmentEnd));
+    MTP_RETURN_IF_ERROR(options.checkArtifact(artifact));
+  }
   MTP_RETURN_IF_ERROR(file.writeAt(
       0, makeFileFront(tables.data(), tables.size(), layout.segmentEnd)));
   return file.commit();

@@ -9,6 +9,7 @@
 #include "compiler/Weights/pack/InputEnergies.h"
 #include "compiler/Weights/pack/KeptFormat.h"
 #include "compiler/Weights/pack/WeightQuantizer.h"
+#include "runtime/artifact/Artifact.h"
 #include <functional>
 
 namespace mtp::compiler {
@@ -31,6 +32,9 @@ struct WriteOptions {
       onQuantized;
   /// Called with every packed weight and its stored types.
   std::function<void(const WeightRecipe &, const StoredTypes &)> onPacked;
+  /// Called with the finished tables before the file appears; null: not. An
+  /// error leaves the path unchanged.
+  std::function<Status(const Artifact &)> checkArtifact;
 };
 
 /// Writes an artifact. Weights are streamed from `weights` into their packed

@@ -11,20 +11,9 @@
 
 #include "compiler/Weights/pack/WeightRecipe.h"
 #include "runtime/core/Result.h"
+#include "runtime/schema/WeightlessFormat.h"
 
 namespace mtp::compiler {
-
-/// First bytes of the file.
-struct WeightlessHeader {
-  char magic[8];
-  /// Bytes of the artifact up to its weights, which follows the header.
-  uint64_t frontBytes;
-  /// Bytes of the recipes after the front, and their XXH3-64.
-  uint64_t recipeBytes;
-  uint64_t recipeHash;
-};
-inline constexpr char kWeightlessMagic[8] = {'M', 'T', 'P', '-',
-                                             'F', 'I', 'L', 'L'};
 
 /// A weight that is not packed yet, and its place.
 struct PlacedRecipe {

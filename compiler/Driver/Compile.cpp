@@ -448,8 +448,20 @@ LogicalResult Compilation::dump(const PhaseInfo &info) {
   return success();
 }
 
+/// Describes the tunables that differ from their defaults.
+static std::string tunedValues(ArrayRef<std::unique_ptr<Target>> targets) {
+  std::string text;
+  for (const std::unique_ptr<Target> &target : targets)
+    for (const auto &[name, value] : target->tuning())
+      text += ", " + std::string(name) + "=" + std::to_string(value);
+  return text;
+}
+
 LogicalResult Compilation::run() {
   inputs.producer = "mtpc " MTPC_VERSION;
+  if (!options.profile.empty())
+    inputs.producer += ", profile " + options.profile;
+  inputs.producer += tunedValues(options.targets);
   if (module.getSymName())
     inputs.model = module.getSymName()->str();
   for (const PhaseInfo &info : allPhases()) {

@@ -31,6 +31,9 @@ struct CompileOptions {
   CodegenOptions codegen;
   /// Whether weights whose files have integers become values.
   bool widensWeights = false;
+  /// The profile that chose values of tunables, for the artifact's producer;
+  /// empty for none.
+  std::string profile;
   /// Seed of random weights, for a module without weight files.
   std::optional<uint64_t> randomWeights;
   /// Called with the compiled kernels of each target.

@@ -83,6 +83,18 @@ Result<std::string> relativePath(const std::string &path,
   return text;
 }
 
+/// Drops the recommended penalty of a model without logit rules.
+void dropPenalty(const DraftPlan &draft, const ImportOptions &options,
+                 ModelConfig &config) {
+  std::optional<double> &penalty = config.generation.repetitionPenalty;
+  if (draft.changesLogits || !penalty)
+    return;
+  warn(options,
+       "the recommended \"repetition_penalty\": " + shortest(*penalty) +
+           " is not applied, as the model has no logit rules");
+  penalty.reset();
+}
+
 mlir::DictionaryAttr generationAttr(mlir::OpBuilder &builder,
                                     const GenerationConfig &generation) {
   mlir::NamedAttrList fields;
@@ -96,6 +108,7 @@ mlir::DictionaryAttr generationAttr(mlir::OpBuilder &builder,
   number("temperature", generation.temperature);
   number("top_p", generation.topP);
   number("min_p", generation.minP);
+  number("repetition_penalty", generation.repetitionPenalty);
   if (generation.topK)
     fields.append("top_k", builder.getI64IntegerAttr(*generation.topK));
   return fields.getDictionary(builder.getContext());
@@ -157,14 +170,10 @@ void emitCaches(ModelContext &context, const ImportOptions &options) {
            folder->layers);
 }
 
-/// Declares the states by which requests change logits. A custom rule would
-/// read logits both before and after the change.
-void emitLogitRules(ModelContext &context, const ImportOptions &options) {
-  if (!options.hasLogitRules)
+/// Declares the states by which requests change logits.
+void emitLogitRules(ModelContext &context) {
+  if (!context.draft.changesLogits)
     return;
-  if (!context.draft.accept.rule.isExact())
-    return context.fail(invalidArgument("--with-logit-rules: expected "
-                                        "--accept=exact, got another rule"));
   mlir::OpBuilder &builder = context.builder;
   auto declare = [&](llvm::StringRef name, llvm::ArrayRef<int64_t> sizes) {
     llvm::SmallVector<mlir::Attribute> extents;
@@ -178,11 +187,13 @@ void emitLogitRules(ModelContext &context, const ImportOptions &options) {
                                mlir::mtp::Rebuild::Rows, /*rebuild_rows=*/1);
   };
   declare(kLogitRules, kRuleWords);
-  declare(kTokenCounts, context.config.vocab);
+  auto vocab = uint64_t(context.config.vocab);
+  declare(kTokenCounts, int64_t(countWords(vocab)));
   declare(kLogitBias, context.config.vocab);
   const DraftPlan &draft = context.draft;
-  declare(kLogitMasks, {draft.maxNodes > 0 ? draft.maxNodes : draft.maxK + 1,
-                        int64_t(maskWords(uint64_t(context.config.vocab)))});
+  int64_t nodes = draft.maxNodes > 0 ? draft.maxNodes : draft.maxK + 1;
+  declare(kLogitMasks,
+          {std::min(nodes, kMostMasks), int64_t(maskWords(vocab))});
 }
 
 /// Emits each function before its users, so that the module reads from top to
@@ -503,6 +514,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_ASSIGN_OR_RETURN(
       DraftPlan draft,
       planDrafts(config, drafter ? &*drafter : nullptr, options));
+  dropPenalty(draft, options, config);
   MTP_ASSIGN_OR_RETURN(draft.maxContext, planContext(config, options));
   if (options.hasWeights)
     MTP_RETURN_IF_ERROR(checkModules(config, weights, draft.modules));
@@ -524,7 +536,7 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
   MTP_RETURN_IF_ERROR(
       emitHeader(context, *module, folder, draft.maxContext, options));
   emitCaches(context, options);
-  emitLogitRules(context, options);
+  emitLogitRules(context);
   emitFunctions(context);
   emitRound(context);
   emitFolderPrefill(context);

@@ -11,10 +11,10 @@
 #define MTP_COMPILER_TARGET_TARGET_H
 
 #include "compiler/Target/CodegenOptions.h"
+#include "compiler/Target/Tuning.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "runtime/core/Result.h"
-#include "runtime/schema/Tunables.h"
 #include "runtime/schema/mtp_artifact_generated.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
@@ -40,9 +40,9 @@ struct LibraryAlgorithm {
   std::vector<uint64_t> words;
 };
 
-/// Finds the fastest algorithms on this machine.
-using TuneGemms = std::function<Result<std::vector<LibraryAlgorithm>>(
-    llvm::ArrayRef<LibraryGemm>)>;
+/// Returns the known algorithms of products.
+using FindAlgorithms =
+    std::function<std::vector<LibraryAlgorithm>(llvm::ArrayRef<LibraryGemm>)>;
 
 /// Machine options of mtpc's flags. A target reads the options that concern it.
 struct TargetOptions {
@@ -52,11 +52,10 @@ struct TargetOptions {
   std::string chip = "sm_90";
   /// Number of threads that a step should keep busy. Does not change results.
   int64_t workers = 1;
-  /// Smallest number of prompt rows that a GPU multiplies with the vendor's
-  /// library; 0: never.
-  int64_t libraryRows = tunable::kLibraryRows.value;
+  /// Values of tunables; a target reads the values for its machine.
+  Tuning tuning;
   /// Null: the library chooses algorithms.
-  TuneGemms tuneGemms;
+  FindAlgorithms findAlgorithms;
 };
 
 /// Machine that a plan was compiled for. The runtime compares it with its own.
@@ -147,6 +146,9 @@ public:
 
   /// Returns whether the runtime makes a graph of each program and n.
   virtual bool runsGraphs() const { return false; }
+
+  /// Returns the values of tunables that differ from their defaults.
+  virtual Tuning tuning() const { return {}; }
 
   /// Adds the passes between the choice of kernels and bufferization. They
   /// order and divide the calls of every program for the machine.

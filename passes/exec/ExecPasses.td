@@ -234,15 +234,19 @@ def SplitAttentionPass : Pass<"exec-split-attention", "mlir::ModuleOp"> {
     rows of a slot and the heads that share a key head, and every split is one
     block's. All calls get a GPU's splits then, which are smaller, or none. A
     round with split calls gets a copy without them, for rows at positions below
-    one split plus the cost of a combining call (`below`). Its bits are equal,
-    and it has fewer calls.
+    one split plus `short-positions`. Its bits are equal, and it has fewer
+    calls.
   }];
   let dependentDialects = ["::mlir::exec::ExecDialect"];
   let options = [
     Option<"workers", "workers", "int64_t", "1",
            "threads or blocks that a program should keep busy">,
     Option<"blocks", "blocks", "bool", "false",
-           "whether tasks are a GPU's blocks">
+           "whether tasks are a GPU's blocks">,
+    Option<"shortPositions", "short-positions", "int64_t",
+           "::mtp::tunable::kShortPositions.value",
+           "on a GPU, positions beyond one split up to which a round is not "
+           "split">
   ];
   let statistics = [
     Statistic<"numSplit", "split", "calls whose positions are split">

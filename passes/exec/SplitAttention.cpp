@@ -31,7 +31,6 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "passes/exec/SplitProgram.h"
-#include "runtime/schema/Tunables.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -195,7 +194,7 @@ void SplitAttentionPass::split(const SplitCall &call) {
 /// split are summed faster than combined.
 void SplitAttentionPass::addShort(ProgramOp program, int64_t split,
                                   SymbolTable &symbols) const {
-  int64_t positions = split + ::mtp::tunable::kShortPositions.value;
+  int64_t positions = split + shortPositions;
   auto copy = cast<ProgramOp>(program->clone());
   copy.setPositions(positions);
   copy.setSymName(

@@ -1,6 +1,7 @@
 //===- RoundExpansion.cpp - Shared code of the expansions -----------------===//
 
 #include "passes/round/RoundExpansion.h"
+#include "passes/round/RuleFlags.h"
 #include "runtime/schema/LogitRules.h"
 
 using namespace mlir;
@@ -114,11 +115,7 @@ void mlir::mtp::takeHostDrafts(SlotBody &body, VerifyOp op,
     return;
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
-  constexpr int64_t flag = ::mtp::kRuleTokenMasks;
-  Value flags =
-      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
-  Value hasMasks =
-      body.compare(SlotBody::Predicate::sge, body.rem(flags, 2 * flag), flag);
+  Value hasMasks = hasRule(body, ::mtp::kRuleTokenMasks);
   for (auto [draft, token] : llvm::enumerate(drafts)) {
     Value node = body.constant(int64_t(draft) + 1);
     token = body.select(hasMasks, body.load(states::kHostDrafts, node), token);

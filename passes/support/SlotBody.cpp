@@ -85,6 +85,10 @@ Value SlotBody::mul(Value a, Value b) {
   return arith::MulIOp::create(builder, a, b);
 }
 
+Value SlotBody::quotient(Value a, int64_t b) {
+  return arith::DivUIOp::create(builder, a, constant(b));
+}
+
 Value SlotBody::rem(Value a, int64_t b) {
   return arith::RemUIOp::create(builder, a, constant(b));
 }

@@ -49,7 +49,8 @@ public:
   Value add(Value a, int64_t b) { return add(a, constant(b)); }
   Value sub(Value a, int64_t b) { return add(a, constant(-b)); }
   Value mul(Value a, int64_t b) { return mul(a, constant(b)); }
-  /// Returns the remainder of a non-negative number.
+  /// Return the quotient and the remainder of a non-negative number.
+  Value quotient(Value a, int64_t b);
   Value rem(Value a, int64_t b);
   Value both(Value a, Value b);
   Value either(Value a, Value b);

@@ -199,16 +199,17 @@ void mtp_generation_init(mtp_generation *generation) {
   if (!generation)
     return;
   generation->bos = -1;
-  generation->top_p = 1;
+  generation->top_p = generation->repetition_penalty = 1;
 }
 
 mtp_status mtp_model_get_generation(const mtp_model *model,
                                     mtp_generation *generation) {
   MTP_C_RETURN_IF_ERROR(need(model, "a model"));
   const GenerationInfo &g = model->model->generation();
-  return report(toCaller({sizeof(mtp_generation), g.bos.value_or(-1), g.addBos,
-                          g.temperature, g.topK, g.topP, g.minP},
-                         generation, "mtp_generation"));
+  return report(
+      toCaller({sizeof(mtp_generation), g.bos.value_or(-1), g.addBos,
+                g.temperature, g.topK, g.topP, g.minP, g.repetitionPenalty},
+               generation, "mtp_generation"));
 }
 
 mtp_status mtp_model_get_eos(const mtp_model *model, int32_t *tokens,

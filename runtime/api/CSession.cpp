@@ -140,6 +140,25 @@ static Result<uint32_t> readK(int32_t k, const Session &session) {
                                 "), got ", k));
 }
 
+/// Checks the number of bad words and of their tokens before they are copied.
+static Status checkBadWords(const mtp_request &given) {
+  MTP_RETURN_IF_ERROR(
+      needArray(given.bad_words, given.bad_word_count, "bad words"));
+  MTP_RETURN_IF_ERROR(needArray(given.bad_word_sizes, given.bad_word_count,
+                                "sizes of bad words"));
+  if (given.bad_word_count > LogitRules::kMostBadTokens)
+    return outOfRange(strCat("expected at most ", LogitRules::kMostBadTokens,
+                             " bad words, got ", given.bad_word_count));
+  uint64_t badTokens = 0;
+  for (size_t i = 0; i < given.bad_word_count; ++i)
+    badTokens += given.bad_word_sizes[i];
+  if (badTokens > LogitRules::kMostBadTokens)
+    return outOfRange(strCat("expected bad words of at most ",
+                             LogitRules::kMostBadTokens, " tokens in all, got ",
+                             badTokens));
+  return okStatus();
+}
+
 /// Compares the counts with useful limits before the arrays are copied.
 static Status checkCounts(const mtp_request &given, const Session &session) {
   MTP_RETURN_IF_ERROR(
@@ -159,6 +178,7 @@ static Status checkCounts(const mtp_request &given, const Session &session) {
   MTP_RETURN_IF_ERROR(needArray(given.bias, given.bias_count, "biases"));
   MTP_RETURN_IF_ERROR(
       needArray(given.allowed_tokens, given.allowed_count, "allowed tokens"));
+  MTP_RETURN_IF_ERROR(checkBadWords(given));
   for (size_t count : {given.bias_count, given.allowed_count})
     if (e && count > e->vocab)
       return outOfRange(strCat("expected at most ", e->vocab,
@@ -178,6 +198,12 @@ static LogitRules readRules(const mtp_request &given) {
     rules.bias.push_back({given.bias[i].token, given.bias[i].bias});
   rules.allowedTokens.assign(given.allowed_tokens,
                              given.allowed_tokens + given.allowed_count);
+  rules.countsPrompt = given.counts_prompt != 0;
+  const int32_t *token = given.bad_words;
+  for (size_t i = 0; i < given.bad_word_count; ++i) {
+    rules.badWords.emplace_back(token, token + given.bad_word_sizes[i]);
+    token += given.bad_word_sizes[i];
+  }
   return rules;
 }
 
@@ -375,6 +401,33 @@ int mtp_session_wait(mtp_session *session, double seconds) {
 void mtp_session_wake(mtp_session *session) {
   if (session)
     session->session->wake();
+}
+
+mtp_status mtp_session_save_prefix(mtp_session *session, const int32_t *tokens,
+                                   size_t count, const char *path,
+                                   uint64_t *length) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(needArray(tokens, count, "tokens"));
+  MTP_C_RETURN_IF_ERROR(need(path, "a path"));
+  auto prefix = SavedPrefix::save(*session->session, {tokens, count});
+  if (!prefix)
+    return report(prefix.status());
+  if (length)
+    *length = prefix->length();
+  return report(prefix->write(path));
+}
+
+mtp_status mtp_session_restore_prefix(mtp_session *session, const char *path,
+                                      uint64_t *length) {
+  MTP_C_RETURN_IF_ERROR(need(session, "a session"));
+  MTP_C_RETURN_IF_ERROR(need(path, "a path"));
+  auto prefix = SavedPrefix::read(path);
+  if (!prefix)
+    return report(prefix.status());
+  Result<uint64_t> restored = prefix->restore(*session->session);
+  if (restored && length)
+    *length = *restored;
+  return report(restored.status());
 }
 
 mtp_status mtp_session_pause(mtp_session *session, uint64_t id) {

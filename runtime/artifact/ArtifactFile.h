@@ -46,6 +46,12 @@ public:
   const FileHeader &header() const { return fileHeader; }
   const Artifact &artifact() const { return contents; }
 
+  /// Returns header and FlatBuffer, which has the hashes of all segments. Two
+  /// artifacts with equal bytes here are equal.
+  std::span<const uint8_t> tables() const {
+    return {front.get(), fileHeader.programOffset + fileHeader.programSize};
+  }
+
   /// Returns the bytes of a segment; `index` must be in range.
   std::span<const uint8_t> segment(uint32_t index) const;
 

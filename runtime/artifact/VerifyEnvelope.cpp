@@ -11,6 +11,7 @@
 #include "runtime/schema/PromptLayout.h"
 #include "runtime/schema/SamplingLayout.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -158,12 +159,14 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back(
       {"drafter_places", DType::I32, {s, e.max_k(), kPlaceWords}, true});
   needs.push_back({"logit_rules", DType::I32, {s, kRuleWords}, true});
-  needs.push_back({"token_counts", DType::I32, {s, e.vocab()}, true});
+  needs.push_back(
+      {"token_counts", DType::I32, {s, countWords(e.vocab())}, true});
   needs.push_back({"logit_bias", DType::I32, {s, e.vocab()}, true});
-  needs.push_back({"logit_masks",
-                   DType::I32,
-                   {s, mostNodes(e), maskWords(e.vocab())},
-                   true});
+  needs.push_back(
+      {"logit_masks",
+       DType::I32,
+       {s, std::min<uint64_t>(mostNodes(e), kMostMasks), maskWords(e.vocab())},
+       true});
   needs.push_back({"host_drafts", DType::I32, {s, mostNodes(e)}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
@@ -206,6 +209,14 @@ static Status verifyGeneration(const Artifact &artifact) {
                             "a number above 0 and up to 1"));
   MTP_RETURN_IF_ERROR(
       check("min_p", minP, minP >= 0 && minP <= 1, "a number of 0 to 1"));
+  float repetition = generation->repetition_penalty();
+  MTP_RETURN_IF_ERROR(check("repetition_penalty", repetition,
+                            std::isfinite(repetition) && repetition > 0,
+                            "a number above 0"));
+  if (repetition != 1 && !artifact.findState(kLogitRules))
+    return dataLoss(strCat("generation.repetition_penalty: expected 1 in an "
+                           "artifact without the state 'logit_rules', got ",
+                           repetition));
   if (generation->top_k() > uint32_t(INT32_MAX))
     return dataLoss(strCat("generation.top_k: expected a number below 2^31, "
                            "got ",

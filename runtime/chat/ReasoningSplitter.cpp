@@ -71,18 +71,44 @@ ReasoningFormat mtp::detectReasoningFormat(std::string_view templateSource) {
   return ReasoningFormat::Think;
 }
 
+ReasoningMarks mtp::reasoningMarks(ReasoningFormat format) {
+  const Format &one = formatOf(format);
+  if (format == ReasoningFormat::Harmony)
+    return {one.open, "<|end|><|start|>assistant"};
+  return {one.open, one.close};
+}
+
+ReasoningPlace mtp::findReasoningPlace(ReasoningFormat format,
+                                       std::string_view prompt) {
+  if (format == ReasoningFormat::None)
+    return ReasoningPlace::None;
+  if (format == ReasoningFormat::Harmony)
+    return ReasoningPlace::Before;
+  std::string_view text = withoutSpaceAtEnd(prompt);
+  return text.ends_with(formatOf(format).open)    ? ReasoningPlace::Inside
+         : text.ends_with(formatOf(format).close) ? ReasoningPlace::After
+                                                  : ReasoningPlace::Before;
+}
+
 ReasoningSplitter::ReasoningSplitter(ReasoningFormat format,
                                      std::string_view prompt, bool keepsCalls)
     : format(format), open(formatOf(format).open),
       close(formatOf(format).close), keepsCalls(keepsCalls) {
-  if (format == ReasoningFormat::Harmony)
-    state = State::Header;
-  else if (format == ReasoningFormat::None)
+  switch (findReasoningPlace(format, prompt)) {
+  case ReasoningPlace::None:
     state = State::Content;
-  else if (withoutSpaceAtEnd(prompt).ends_with(open))
+    break;
+  case ReasoningPlace::Before:
+    if (format == ReasoningFormat::Harmony)
+      state = State::Header;
+    break;
+  case ReasoningPlace::Inside:
     state = State::Reasoning;
-  else if (withoutSpaceAtEnd(prompt).ends_with(close))
+    break;
+  case ReasoningPlace::After:
     state = State::Between;
+    break;
+  }
 }
 
 AnswerPart ReasoningSplitter::append(std::string_view text) {

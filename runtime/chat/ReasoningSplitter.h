@@ -40,6 +40,23 @@ std::vector<std::string_view> reasoningFormatNames();
 /// the mark has no reasoning.
 ReasoningFormat detectReasoningFormat(std::string_view templateSource);
 
+/// The marks around the reasoning of an answer, and around its messages in
+/// Harmony's format. Empty without reasoning.
+struct ReasoningMarks {
+  std::string_view open, close;
+};
+ReasoningMarks reasoningMarks(ReasoningFormat format);
+
+/// The place at which an answer begins.
+enum class ReasoningPlace : uint8_t {
+  None,   ///< There is no reasoning.
+  Before, ///< Reasoning may follow.
+  Inside, ///< The prompt ends with the opening mark.
+  After,  ///< The prompt ends with the closing mark.
+};
+ReasoningPlace findReasoningPlace(ReasoningFormat format,
+                                  std::string_view prompt);
+
 struct AnswerPart {
   std::string reasoning, content;
 };

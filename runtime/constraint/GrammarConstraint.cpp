@@ -50,7 +50,10 @@ std::vector<int32_t> GrammarMatcher::forced(size_t most) {
   std::vector<int32_t> longest = matcher.forcedTokens(most + 1);
   if (texts.tokenizer && !longest.empty()) {
     std::string text = textOf(longest);
-    Result<std::vector<int32_t>> split = texts.tokenizer->encode(text);
+    // Special tokens that the grammar does not allow have no bytes: the split
+    // is then dropped.
+    EncodeOptions options{/*addSpecial=*/false, /*parseSpecial=*/true};
+    Result<std::vector<int32_t>> split = texts.tokenizer->encode(text, options);
     if (split.isOk() && textOf(*split) == text)
       longest = std::move(*split);
   }
@@ -112,12 +115,17 @@ private:
 
 Result<std::shared_ptr<const grammar::Vocabulary>>
 mtp::grammarVocabulary(const Tokenizer &tokenizer, uint32_t vocab,
-                       std::span<const int32_t> ends) {
+                       std::span<const int32_t> ends,
+                       const std::function<bool(std::string_view)> &isMark) {
   std::vector<std::string_view> pieces(vocab);
   for (uint32_t token = 0; token < vocab; ++token) {
-    if (tokenizer.isSpecial(int32_t(token)))
+    bool isSpecial = tokenizer.isSpecial(int32_t(token));
+    if (isSpecial && !isMark)
       continue;
-    MTP_ASSIGN_OR_RETURN(pieces[token], tokenizer.tokenToPiece(int32_t(token)));
+    MTP_ASSIGN_OR_RETURN(std::string_view piece,
+                         tokenizer.tokenToPiece(int32_t(token)));
+    if (!isSpecial || isMark(piece))
+      pieces[token] = piece;
   }
   return grammar::Vocabulary::create(pieces, ends);
 }

@@ -13,13 +13,16 @@
 #include "runtime/grammar/Compile.h"
 #include "runtime/grammar/mask/Vocabulary.h"
 
+#include <functional>
+
 namespace mtp {
 
 /// Returns the vocabulary of grammars: the bytes of `vocab` tokens. Special
-/// tokens, and ids without a token, are never allowed. `ends` end a text.
-Result<std::shared_ptr<const grammar::Vocabulary>>
-grammarVocabulary(const Tokenizer &tokenizer, uint32_t vocab,
-                  std::span<const int32_t> ends);
+/// tokens are never allowed, unless `isMark` takes their string; nor are ids
+/// without a token. `ends` end a text.
+Result<std::shared_ptr<const grammar::Vocabulary>> grammarVocabulary(
+    const Tokenizer &tokenizer, uint32_t vocab, std::span<const int32_t> ends,
+    const std::function<bool(std::string_view)> &isMark = nullptr);
 
 /// Returns the texts of a grammar as a constraint. Requests with equal grammars
 /// should share one, since it keeps masks. With a tokenizer, which must outlive

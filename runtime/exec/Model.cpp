@@ -25,6 +25,7 @@ static GenerationInfo makeGeneration(const Artifact &artifact) {
   info.topK = generation->top_k();
   info.topP = generation->top_p();
   info.minP = generation->min_p();
+  info.repetitionPenalty = generation->repetition_penalty();
   return info;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/profile/ProfileKeys.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -15,6 +16,12 @@ using profile::Cost;
 /// it stands afterwards: new texts may differ.
 static constexpr uint64_t kLeastTried = 20;
 static constexpr double kMostTried = 64;
+
+/// The number of rounds beyond which a cost has no more weight.
+static constexpr uint64_t kMostWeight = 31;
+
+/// The ratio of times below which fewer threads are used.
+static constexpr double kFewerThreads = 0.97;
 
 /// The number of passes that a cost model of passes gets.
 static constexpr size_t kMostPasses = 6;
@@ -62,13 +69,18 @@ struct MeanRound {
 };
 } // namespace
 
-/// Adds batches between two measured ones, whose times lie on a line between
-/// these: another number of slots must not begin with trials.
+/// Adds the batches between two measured batches, so that no number of slots
+/// begins with trials. At each context their times lie on a line between the
+/// measured times.
 static void fillBatches(std::vector<Measured> &measured) {
-  std::map<uint32_t, std::map<uint32_t, MeanRound>> means;
-  for (const Measured &one : measured)
-    means[one.work.k][one.work.batch].add(one);
-  for (const auto &[k, batches] : means)
+  // By k and bucket of a slot's positions.
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, MeanRound>> means;
+  for (const Measured &one : measured) {
+    const RoundCostModel::Work &of = one.work;
+    means[{of.k, profile::bucketOf(of.positions / of.batch)}][of.batch].add(
+        one);
+  }
+  for (const auto &[key, batches] : means)
     for (auto low = batches.begin(), high = low; ++high != batches.end();
          low = high) {
       const MeanRound &a = low->second, &b = high->second;
@@ -78,9 +90,10 @@ static void fillBatches(std::vector<Measured> &measured) {
         auto between = [share](double from, double to) {
           return from + (to - from) * share;
         };
-        measured.push_back({{batch, k, uint32_t(between(a.rows, b.rows)),
-                             uint64_t(between(a.positions, b.positions))},
-                            between(a.seconds, b.seconds)});
+        measured.push_back(
+            {{batch, key.first, uint32_t(std::lround(between(a.rows, b.rows))),
+              uint64_t(between(a.positions, b.positions))},
+             between(a.seconds, b.seconds)});
       }
     }
 }
@@ -111,7 +124,8 @@ static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
       into.prefills.push_back({cost.rows, machine.secondsOf(cost)});
     else
       measured.push_back({{cost.batch, cost.k, cost.rows, cost.positions},
-                          machine.secondsOf(cost)});
+                          machine.secondsOf(cost),
+                          double(std::min(cost.count, kMostWeight))});
   for (const Measured &one : measured)
     into.rounds.push_back({one.work.rows, one.seconds});
   keepSome(into.prefills);
@@ -145,6 +159,55 @@ static void takeOutcomes(const profile::Profile &profile, ProfileCosts &into) {
   }
 }
 
+/// Takes the acceptance of kinds of requests, as far as there are enough
+/// outcomes.
+static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
+  for (const profile::KindOutcomes &kind : profile.kinds) {
+    std::vector<double> rates;
+    const profile::Outcomes &of = kind.outcomes;
+    for (size_t j = 0; j < of.tried.size() && of.tried[j] >= kLeastTried; ++j)
+      rates.push_back(double(of.accepted[j]) / double(of.tried[j]));
+    if (!rates.empty())
+      into.kinds.emplace(kind.name, std::move(rates));
+  }
+}
+
+/// Returns the mean ratio of a machine's times to another one's, over rounds
+/// that both have; 1 if there are none.
+static double ratioOf(const profile::MachineCosts &one,
+                      const profile::MachineCosts &other) {
+  double sum = 0, count = 0;
+  for (const Cost &cost : one.costs)
+    for (const Cost &same : other.costs)
+      if (cost.work == profile::Work::Round && cost.isOfShape(same)) {
+        sum += std::log(one.secondsOf(cost) / other.secondsOf(same));
+        ++count;
+      }
+  return count > 0 ? std::exp(sum / count) : 1;
+}
+
+uint32_t mtp::threadsFor(const profile::Profile &profile,
+                         const std::string &machine, uint32_t usable) {
+  using profile::MachineCosts;
+  auto isOwn = [&](const MachineCosts &of) {
+    return of.name == machine && of.threads == usable;
+  };
+  auto own = std::ranges::find_if(profile.machines, isOwn);
+  if (own == profile.machines.end())
+    return usable;
+  uint32_t threads = usable;
+  double best = kFewerThreads;
+  for (const MachineCosts &of : profile.machines) {
+    if (of.name != machine || of.threads == 0 || of.threads >= usable)
+      continue;
+    if (double ratio = ratioOf(of, *own); ratio < best) {
+      best = ratio;
+      threads = of.threads;
+    }
+  }
+  return threads;
+}
+
 Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
                                        const Plan &plan,
                                        const std::string &machine,
@@ -155,5 +218,6 @@ Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
   if (own)
     takeCosts(*own, plan, costs);
   takeOutcomes(profile, costs);
+  takeKinds(profile, costs);
   return costs;
 }

@@ -8,6 +8,8 @@
 #include "runtime/exec/schedule/DraftPolicy.h"
 #include "runtime/profile/Profile.h"
 
+#include <map>
+
 namespace mtp {
 
 /// The part of a profile that matches a session.
@@ -20,9 +22,16 @@ struct ProfileCosts {
     double seconds = 0;
   };
   std::vector<Pass> prefills, rounds;
+  /// By kind of request, the acceptance of drafts by position.
+  std::map<std::string, std::vector<double>> kinds;
   /// Reasons why parts were left out, one line of text each.
   std::vector<std::string> notes;
 };
+
+/// Returns the number of threads for a machine with `usable` processors: fewer
+/// if a profile has costs of both numbers, and rounds were faster with fewer.
+uint32_t threadsFor(const profile::Profile &profile, const std::string &machine,
+                    uint32_t usable);
 
 /// Returns the part of a profile of the same model that matches a plan on a
 /// machine with a number of threads (0: a GPU). Fails if the profile has costs

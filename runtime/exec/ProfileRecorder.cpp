@@ -39,18 +39,48 @@ void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
       (double(shape.positions) - cell.positions) / double(cell.count);
 }
 
-void ProfileRecorder::addOutcome(bool isSampled, uint64_t context,
-                                 uint32_t drafts, uint32_t accepted) {
+void ProfileRecorder::addRound(const RecordedRound &round) {
   profile::Outcomes kind;
-  kind.isSampled = isSampled;
-  kind.context =
-      std::min<uint32_t>(profile::bucketOf(context), profile::kMostBuckets - 1);
-  profile::countIn(load.contexts, context);
+  kind.isSampled = round.isSampled;
+  kind.context = std::min<uint32_t>(profile::bucketOf(round.context),
+                                    profile::kMostBuckets - 1);
+  profile::countIn(load.contexts, round.context);
   auto same = std::ranges::find_if(
       outcomes, [&](const profile::Outcomes &of) { return of.isOfKind(kind); });
   if (same == outcomes.end())
     same = outcomes.insert(outcomes.end(), kind);
-  same->add(drafts, accepted);
+  same->add(round.drafts, round.accepted);
+  if (!round.kind.empty())
+    if (profile::Outcomes *named =
+            profile::outcomesOfKind(kinds, std::string(round.kind)))
+      named->add(round.drafts, round.accepted);
+  if (!round.parents.empty())
+    nodes.add(round.parents, round.verified, round.path);
+  confidence.add(round.confidences, round.accepted);
+  countTokens(round);
+}
+
+/// Counts the tokens of a round. If the drafts are unknown, accepted ones are
+/// in the output.
+void ProfileRecorder::countTokens(const RecordedRound &round) {
+  using Counts = profile::TokenCounts::Counts;
+  auto count = [&](int32_t token, uint64_t Counts::*member) {
+    if (token < 0)
+      return;
+    if (size_t(token) >= tokens.size())
+      tokens.resize(size_t(token) + 1);
+    ++(tokens[size_t(token)].*member);
+  };
+  for (size_t i = 0; i < round.output.size(); ++i) {
+    count(round.output[i], &Counts::output);
+    if (i >= round.accepted)
+      continue;
+    count(round.output[i], &Counts::accepted);
+    if (round.drafted.empty())
+      count(round.output[i], &Counts::drafted);
+  }
+  for (int32_t token : round.drafted)
+    count(token, &Counts::drafted);
 }
 
 profile::Cost ProfileRecorder::Cell::cost() const {
@@ -75,6 +105,13 @@ profile::Profile ProfileRecorder::profile() const {
   profile::Profile profile;
   profile.outcomes = outcomes;
   profile.load = load;
+  profile.kinds = kinds;
+  profile.nodes = nodes;
+  profile.confidence = confidence;
+  for (uint32_t token = 0; token < tokens.size(); ++token)
+    if (tokens[token].output > 0 || tokens[token].drafted > 0)
+      profile.tokens.counts.insert_or_assign(profile.tokens.counts.end(), token,
+                                             tokens[token]);
   profile::MachineCosts machine;
   machine.day = uint32_t(std::time(nullptr) / kSecondsOfDay);
   for (const auto &[key, cell] : cells)

@@ -8,9 +8,32 @@
 
 #include <array>
 #include <map>
+#include <span>
+#include <string_view>
 #include <tuple>
 
 namespace mtp {
+
+/// Results of a round for a sequence. A span is empty if its content is
+/// unknown.
+struct RecordedRound {
+  bool isSampled = false;
+  std::string_view kind;
+  /// Tokens in the caches before the round.
+  uint64_t context = 0;
+  uint32_t drafts = 0, accepted = 0;
+  /// The tokens of the round's output: accepted drafts and one more.
+  std::span<const int32_t> output;
+  /// All drafts; -1 is none.
+  std::span<const int32_t> drafted;
+  /// Nodes of a tree: by node the parent's index, the number of verified nodes,
+  /// and the accepted nodes.
+  std::span<const int32_t> parents;
+  uint32_t verified = 0;
+  std::span<const uint32_t> path;
+  /// The drafter's confidence in each draft that was made.
+  std::span<const float> confidences;
+};
 
 /// Collects times and outcomes of one session. Memory is bounded, and no text
 /// is kept.
@@ -21,10 +44,7 @@ public:
 
   /// Records the time of a program's run; `shape` has no times yet.
   void addCost(profile::Cost shape, uint32_t program, double seconds);
-  /// Records a round of a sequence at `context` tokens with `drafts` drafts,
-  /// the first `accepted` of them accepted.
-  void addOutcome(bool isSampled, uint64_t context, uint32_t drafts,
-                  uint32_t accepted);
+  void addRound(const RecordedRound &round);
   /// Records the number of slots of a round, and the length of a prompt.
   void addBatch(uint32_t slots) { profile::countIn(load.slots, slots); }
   void addPrompt(uint64_t tokens) { profile::countIn(load.prompts, tokens); }
@@ -47,9 +67,16 @@ private:
   using Key = std::tuple<profile::Work, uint64_t, uint32_t, uint32_t, uint32_t,
                          uint32_t>;
 
+  void countTokens(const RecordedRound &round);
+
   std::vector<uint64_t> programs;
   std::map<Key, Cell> cells;
   std::vector<profile::Outcomes> outcomes;
+  std::vector<profile::KindOutcomes> kinds;
+  profile::NodeOutcomes nodes;
+  profile::ConfidenceOutcomes confidence;
+  /// By token.
+  std::vector<profile::TokenCounts::Counts> tokens;
   profile::Load load;
 };
 

@@ -2,7 +2,9 @@
 
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/PromptScoring.h"
+#include "runtime/profile/Acceptance.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/LogitRules.h"
 
@@ -69,8 +71,13 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
-/// Checks rules against a vocabulary of `vocab` tokens.
-static Status checkRules(const LogitRules &rules, uint32_t vocab) {
+/// Checks rules against a prompt and a vocabulary of `vocab` tokens.
+static Status checkRules(const LogitRules &rules, size_t promptTokens,
+                         uint32_t vocab) {
+  if (rules.begunTokens > promptTokens)
+    return invalidArgument(strCat("expected begun tokens of at most the ",
+                                  promptTokens, " prompt tokens, got ",
+                                  rules.begunTokens));
   auto isWithin = [](float value, float limit) {
     return value >= -limit && value <= limit;
   };
@@ -100,6 +107,17 @@ static Status checkRules(const LogitRules &rules, uint32_t vocab) {
     if (!isToken(token))
       return invalidArgument(
           strCat("expected allowed tokens below ", vocab, ", got ", token));
+  size_t count = 0;
+  for (const std::vector<int32_t> &word : rules.badWords) {
+    if (word.empty() || !std::ranges::all_of(word, isToken))
+      return invalidArgument(
+          strCat("expected bad words of tokens below ", vocab, ", none empty"));
+    count += word.size();
+  }
+  if (count > LogitRules::kMostBadTokens)
+    return invalidArgument(strCat("expected bad words of at most ",
+                                  LogitRules::kMostBadTokens,
+                                  " tokens in all, got ", count));
   return okStatus();
 }
 
@@ -107,19 +125,25 @@ static Status checkRules(const LogitRules &rules, uint32_t vocab) {
 static bool areUsed(const LogitRules &rules) {
   return rules.repetitionPenalty != 1 || rules.presencePenalty != 0 ||
          rules.frequencyPenalty != 0 || !rules.bias.empty() ||
-         !rules.allowedTokens.empty();
+         !rules.allowedTokens.empty() || !rules.badWords.empty();
 }
 
 /// Checks that the model can mask the tokens of a constrained request.
 static Status checkConstraint(const Model::Impl &model,
                               const Request &request) {
-  if (!request.constraint)
+  bool hasLongWords = haveLongBadWords(request.rules);
+  if (!request.constraint && !hasLongWords)
     return okStatus();
+  std::string_view what =
+      request.constraint ? "grammar" : "bad words of several tokens";
   if (!model.artifact().findState(kLogitRules) ||
       !model.artifact().findState(kLogitMasks))
-    return invalidArgument("expected no grammar, as the model was imported "
-                           "without masks of tokens; import it again with "
-                           "--with-logit-rules");
+    return invalidArgument(strCat("expected no ", what,
+                                  ", as the model was imported with "
+                                  "--without-logit-rules or an --accept rule "
+                                  "other than exact"));
+  if (!request.constraint)
+    return okStatus();
   uint32_t vocab = model.envelope->vocab;
   if (request.constraint->vocab() != vocab)
     return invalidArgument(strCat("expected a constraint over ", vocab,
@@ -156,6 +180,20 @@ static Status checkLogprobs(const Model::Impl &model,
   return okStatus();
 }
 
+/// Checks the lengths of the texts that come with a request.
+static Status checkTexts(const Request &request) {
+  if (!request.kind.empty() && !profile::isKindName(request.kind))
+    return invalidArgument(strCat("expected a kind of at most ",
+                                  profile::kMostKindBytes,
+                                  " letters, digits, '-' and '_', got '",
+                                  request.kind.substr(0, 64), "'"));
+  if (request.cacheSalt.size() > Request::kMaxSalt)
+    return invalidArgument(strCat("expected a cache salt of at most ",
+                                  Request::kMaxSalt, " bytes, got ",
+                                  request.cacheSalt.size()));
+  return okStatus();
+}
+
 Status mtp::checkRequest(const Model::Impl &model,
                          const SessionOptions &options,
                          const Request &request) {
@@ -175,16 +213,15 @@ Status mtp::checkRequest(const Model::Impl &model,
     return invalidArgument(strCat("expected min tokens of at most the ",
                                   request.maxTokens, " max tokens, got ",
                                   request.minTokens));
-  if (request.cacheSalt.size() > Request::kMaxSalt)
-    return invalidArgument(strCat("expected a cache salt of at most ",
-                                  Request::kMaxSalt, " bytes, got ",
-                                  request.cacheSalt.size()));
+  MTP_RETURN_IF_ERROR(checkTexts(request));
   MTP_RETURN_IF_ERROR(checkSampling(request.sampling));
-  MTP_RETURN_IF_ERROR(checkRules(request.rules, e.vocab));
+  MTP_RETURN_IF_ERROR(
+      checkRules(request.rules, request.prompt.size(), e.vocab));
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
-    return invalidArgument("expected no penalties, bias or allowed tokens, as "
-                           "the model was imported without them; import it "
-                           "again with --with-logit-rules");
+    return invalidArgument(
+        "expected no penalties, bias, allowed tokens or bad "
+        "words, as the model was imported with --without-logit-rules "
+        "or an --accept rule other than exact");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));

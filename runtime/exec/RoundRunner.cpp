@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RoundRunner.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
 #include <utility>
@@ -334,8 +335,7 @@ Status RoundRunner::apply(Sequence &sequence,
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
                      residency.accepted);
   if (parts.recorder)
-    parts.recorder->addOutcome(sequence.request.sampling.temperature > 0,
-                               anchor, drafts, residency.accepted);
+    MTP_RETURN_IF_ERROR(record(sequence, tokens, anchor, row));
   parts.memory->publishRound(sequence.kept, residency);
   size_t before = sequence.output.tokens().size();
   bool needsRows = parts.options.logits != LogitsMode::None ||
@@ -346,6 +346,42 @@ Status RoundRunner::apply(Sequence &sequence,
   parts.results.addDrafted(sequence.id, drafted);
   parts.results.count(&sequence, &Statistics::decodeTokens,
                       sequence.output.tokens().size() - before);
+  return okStatus();
+}
+
+/// Gives the recorder a round of a sequence. Drafts and nodes are known if the
+/// launch has one round, whose outputs are still there.
+Status RoundRunner::record(const Sequence &sequence,
+                           std::span<const int32_t> tokens, uint64_t anchor,
+                           uint32_t row) {
+  const RoundWork &work = parts.launch.work();
+  const RoundWork::Row &of = work.rows[row];
+  RecordedRound round;
+  round.isSampled = sequence.request.sampling.temperature > 0;
+  round.kind = sequence.request.kind;
+  round.context = anchor;
+  round.drafts = of.drafts;
+  round.accepted = uint32_t(tokens.size()) - 1;
+  round.output = tokens;
+  SeenDrafts seen;
+  SlotResults results;
+  // The host may have replaced the drafts of a sequence with masks.
+  bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
+    MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
+    round.drafted = seen.tokens;
+    round.parents = seen.parents;
+  }
+  if (!round.parents.empty()) {
+    MTP_ASSIGN_OR_RETURN(results, parts.launch.results(row, true));
+    round.path = std::span(results.windowRows).subspan(1, round.accepted);
+    round.verified =
+        std::min(parts.programs().nodes(of.drafts), of.limits.mostRows);
+    // The device verifies only the nodes that have masks.
+    if (of.isMasked)
+      round.verified = std::min(round.verified, uint32_t(kMostMasks));
+  }
+  parts.recorder->addRound(round);
   return okStatus();
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/core/Processors.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/RequestCheck.h"
+#include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/KvPage.h"
@@ -14,6 +15,9 @@
 #include <utility>
 
 using namespace mtp;
+
+/// The number of drafts for which the acceptance of a request's kind stands.
+static constexpr double kKindDrafts = 12;
 
 //===----------------------------------------------------------------------===//
 // Start
@@ -74,6 +78,7 @@ Status Session::Impl::startGeneration() {
   if (!inner.learnedCosts.has(options.threads))
     inner.learnedCosts.leave(options.threads, costs.learned);
   profileNotes = std::move(costs.notes);
+  kinds = std::move(costs.kinds);
   prompts = std::make_unique<PromptRunner>(*parts);
   for (ProfileCosts::Pass pass : costs.prefills)
     prompts->planner().addPass(pass.rows, pass.seconds);
@@ -93,8 +98,12 @@ Result<ProfileCosts> Session::Impl::readProfile() const {
 }
 
 Status Session::Impl::start() {
-  if (options.threads == 0)
+  if (options.threads == 0) {
     options.threads = mtp::usableProcessors();
+    if (inner.profile && inner.device == DeviceKind::Cpu)
+      options.threads =
+          threadsFor(*inner.profile, profile::processorName(), options.threads);
+  }
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(completeOptions(inner, options));
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
@@ -165,6 +174,9 @@ void Session::Impl::setDrafts(Sequence &sequence) const {
                      (k == Request::kSessions && options.automaticK);
   sequence.drafts.k = k <= options.k ? k : options.k;
   sequence.drafts.choosesK = isAutomatic && parts->host.hasDraftLimit();
+  if (auto kind = kinds.find(sequence.request.kind); kind != kinds.end())
+    for (double rate : kind->second)
+      sequence.drafts.history.begin(kKindDrafts, rate);
   // Masks follow the paths of drafts, which the host must see.
   if (sequence.matcher &&
       !(parts->masks.replaceDrafts() &&
@@ -191,6 +203,9 @@ Result<SequenceId> Session::Impl::add(Request request) {
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
   kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
+  request.constraint = withoutBadWords(
+      request.rules, vocab, std::move(request.constraint),
+      std::span(request.prompt).last(request.rules.begunTokens));
   std::unique_ptr<ConstraintMatcher> matcher;
   if (request.constraint) {
     matcher = request.constraint->begin();

@@ -37,6 +37,8 @@ public:
 
   Result<const Sequence *> find(SequenceId id) const;
   Result<Sequence *> find(SequenceId id);
+  /// Returns the error of calls that would go on after a failure.
+  Status checkUsable() const;
   bool isIdle() const { return !parts || parts->table.isIdle(); }
   Status checkInvariants() const;
   const Statistics &statistics() const;
@@ -61,7 +63,6 @@ private:
   Status startGeneration();
   Result<ProfileCosts> readProfile() const;
   Status advance();
-  Status checkUsable() const;
   Status checkRequest(const Request &request) const;
   void setDrafts(Sequence &sequence) const;
   void countSteps();
@@ -71,6 +72,8 @@ private:
   Status checkFunction(const Program &program,
                        std::span<const Tensor> inputs) const;
 
+  /// By kind of request, the acceptance of drafts by position in a profile.
+  std::map<std::string, std::vector<double>> kinds;
   std::unique_ptr<PromptRunner> prompts;
   std::unique_ptr<RoundRunner> rounds;
   /// The failure of a step. Nothing runs after a failure.

@@ -4,7 +4,9 @@
 #define MTP_RUNTIME_GRAMMAR_COMPILE_H
 
 #include "runtime/core/Result.h"
+#include "runtime/grammar/automaton/AutomatonBuilder.h"
 #include "runtime/grammar/matcher/Grammar.h"
+#include "runtime/grammar/schema/JsonStyle.h"
 
 #include <memory>
 #include <string>
@@ -33,6 +35,11 @@ struct Source {
 /// place: a line and column, or the path of a keyword.
 Result<std::shared_ptr<const Grammar>> compile(const Source &source,
                                                const Limits &limits = {});
+
+/// Adds the rule of a source to a builder that has other rules, too. JSON is
+/// written in a style. Fails as compile() does.
+Result<RuleId> addSource(const Source &source, AutomatonBuilder &builder,
+                         const Limits &limits, const JsonStyle &style = {});
 
 } // namespace mtp::grammar
 

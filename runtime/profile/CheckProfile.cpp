@@ -3,6 +3,7 @@
 #include "runtime/profile/CheckProfile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/Limits.h"
+#include "runtime/schema/Tunables.h"
 #include "runtime/schema/mtp_profile_generated.h"
 
 #include <algorithm>
@@ -41,7 +42,55 @@ static Status checkLengths(const std::string &key,
   return checkLength(key + ".accepted", of.accepted(), kMostK);
 }
 
+static Status checkLengths(const std::string &key,
+                           const schema::ProfileMachine &machine) {
+  MTP_RETURN_IF_ERROR(
+      checkLength(key + ".name", machine.name(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".costs", machine.costs(), kMostCosts));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".alternatives", machine.alternatives(),
+                                  kMostAlternatives));
+  for (uint32_t j = 0;
+       machine.alternatives() && j < machine.alternatives()->size(); ++j)
+    MTP_RETURN_IF_ERROR(
+        checkLength(strCat(key, ".alternatives[", j, "].tunable"),
+                    machine.alternatives()->Get(j)->tunable(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(checkLength(key + ".gemms", machine.gemms(), kMostGemms));
+  for (uint32_t i = 0; machine.gemms() && i < machine.gemms()->size(); ++i) {
+    const schema::ProfileGemm &gemm = *machine.gemms()->Get(i);
+    std::string own = strCat(key, ".gemms[", i, "]");
+    MTP_RETURN_IF_ERROR(
+        checkLength(own + ".chip", gemm.chip(), kMostNameBytes));
+    MTP_RETURN_IF_ERROR(
+        checkLength(own + ".words", gemm.words(), kMostGemmWords));
+  }
+  return okStatus();
+}
+
+/// Checks the lists of kinds, nodes, confidences and tokens.
+static Status checkAcceptanceLengths(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(checkLength("nodes", root.nodes(), kMostTreeNodes));
+  for (uint32_t i = 0; root.nodes() && i < root.nodes()->size(); ++i)
+    MTP_RETURN_IF_ERROR(checkLength(strCat("nodes[", i, "].path"),
+                                    root.nodes()->Get(i)->path(), kMostK));
+  MTP_RETURN_IF_ERROR(checkLength("kinds", root.kinds(), kMostKinds));
+  for (uint32_t i = 0; root.kinds() && i < root.kinds()->size(); ++i) {
+    const schema::ProfileKind &kind = *root.kinds()->Get(i);
+    std::string key = strCat("kinds[", i, "]");
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".name", kind.name(), kMostKindBytes));
+    MTP_RETURN_IF_ERROR(checkLength(key + ".tried", kind.tried(), kMostK));
+    MTP_RETURN_IF_ERROR(
+        checkLength(key + ".accepted", kind.accepted(), kMostK));
+  }
+  MTP_RETURN_IF_ERROR(checkLength("confidence_tried", root.confidence_tried(),
+                                  kConfidenceBuckets));
+  MTP_RETURN_IF_ERROR(checkLength(
+      "confidence_accepted", root.confidence_accepted(), kConfidenceBuckets));
+  return checkLength("tokens", root.tokens(), kMostCountedTokens);
+}
+
 Status profile::checkCounts(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(checkAcceptanceLengths(root));
   MTP_RETURN_IF_ERROR(
       checkLength("model.name", root.model()->name(), kMostNameBytes));
   MTP_RETURN_IF_ERROR(
@@ -56,10 +105,7 @@ Status profile::checkCounts(const schema::Profile &root) {
   for (uint32_t i = 0; root.machines() && i < root.machines()->size(); ++i) {
     const schema::ProfileMachine &machine = *root.machines()->Get(i);
     std::string key = strCat("machines[", i, "]");
-    MTP_RETURN_IF_ERROR(
-        checkLength(key + ".name", machine.name(), kMostNameBytes));
-    MTP_RETURN_IF_ERROR(
-        checkLength(key + ".costs", machine.costs(), kMostCosts));
+    MTP_RETURN_IF_ERROR(checkLengths(key, machine));
   }
   const schema::ProfileLoad *load = root.load();
   if (!load)
@@ -93,6 +139,79 @@ static Status checkOutcomes(const std::string &key, const Outcomes &of) {
   return okStatus();
 }
 
+static std::string textOf(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
+  return "nodes[" + text + "]";
+}
+
+static Status checkNodes(const NodeOutcomes &of) {
+  for (const auto &[path, count] : of.counts) {
+    if (path.empty())
+      return dataLoss("nodes.path: expected at least one rank, got none");
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(textOf(path) + ".path",
+                                             path.back(), 0, kMostNodes - 1));
+    // A node is tried only if its parent was accepted.
+    uint64_t reached = kMostCount;
+    if (path.size() > 1) {
+      auto parent = of.counts.find({path.begin(), path.end() - 1});
+      if (parent == of.counts.end())
+        return dataLoss(textOf(path) + ".path: expected a node whose parent "
+                                       "is in the profile");
+      reached = parent->second.accepted;
+    }
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(textOf(path) + ".tried", count.tried, 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
+                                             count.accepted, 0, count.tried));
+  }
+  return okStatus();
+}
+
+static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
+  std::set<std::string> names;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    std::string key = strCat("kinds[", i, "]");
+    MTP_RETURN_IF_ERROR(checkOutcomes(key, kinds[i].outcomes));
+    if (!isKindName(kinds[i].name))
+      return dataLoss(strCat(key,
+                             ".name: expected letters, digits, '-' and "
+                             "'_', got '",
+                             kinds[i].name, "'"));
+    if (!names.insert(kinds[i].name).second)
+      return dataLoss(strCat(key, ".name: expected each kind once, got '",
+                             kinds[i].name, "' again"));
+  }
+  return okStatus();
+}
+
+static Status checkConfidence(const ConfidenceOutcomes &of) {
+  for (size_t i = 0; i < kConfidenceBuckets; ++i) {
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
+        strCat("confidence_tried[", i, "]"), of.tried[i], 0, kMostCount));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(strCat("confidence_accepted[", i, "]"),
+                             of.accepted[i], 0, of.tried[i]));
+  }
+  return okStatus();
+}
+
+static Status checkTokens(const TokenCounts &of) {
+  for (const auto &[token, count] : of.counts) {
+    std::string key = strCat("tokens[token ", token, "]");
+    for (auto [name, number] : {std::pair(".output", count.output),
+                                std::pair(".drafted", count.drafted),
+                                std::pair(".accepted", count.accepted)})
+      if (number > 0)
+        MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + name, number,
+                                                 kLeastTokenCount, kMostCount));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".accepted", count.accepted,
+                                             0, count.drafted));
+  }
+  return okStatus();
+}
+
 static Status checkSeconds(const std::string &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
@@ -119,6 +238,52 @@ static Status checkCost(const std::string &key, const Cost &of) {
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
+static Status checkAlternative(const std::string &key, const Alternative &of) {
+  const auto *tunable =
+      std::ranges::find_if(kTunables, [&](const Tunable &one) {
+        return one.name == of.tunable && one.isTuned();
+      });
+  if (tunable == kTunables.end())
+    return dataLoss(strCat(key,
+                           ".tunable: expected the name of a tunable, got '",
+                           of.tunable, "'"));
+  if (of.value < tunable->least || of.value > tunable->most ||
+      of.value == tunable->value)
+    return dataLoss(strCat(key, ".value: expected ", tunable->least, " to ",
+                           tunable->most, " for ", tunable->name,
+                           ", and not the default ", tunable->value, ", got ",
+                           of.value));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".work", uint32_t(of.work), 0,
+                                           uint32_t(Work::Prefill)));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".batch", of.batch, 1, kMostSlots));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".k", of.k, 0, kMostK));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".rows", of.rows, 1, kMostContext));
+  MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
+                                           uint64_t(of.batch) * kMostContext));
+  MTP_RETURN_IF_ERROR(
+      checkRange<double>(key + ".ratio", of.ratio, 1 / kMostRatio, kMostRatio));
+  MTP_RETURN_IF_ERROR(
+      checkRange<double>(key + ".error", of.error, 0, kMostRatio));
+  return checkRange<uint64_t>(key + ".pairs", of.pairs, 2, kMostCount);
+}
+
+static Status checkAlternatives(const std::string &key,
+                                const std::vector<Alternative> &alternatives) {
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    std::string own = strCat(key, "[", i, "]");
+    MTP_RETURN_IF_ERROR(checkAlternative(own, alternatives[i]));
+    for (size_t j = 0; j < i; ++j)
+      if (alternatives[j].isOfShape(alternatives[i]))
+        return dataLoss(strCat(own,
+                               ": expected one cost of each value and "
+                               "shape, got those of ",
+                               key, "[", j, "] again"));
+  }
+  return okStatus();
+}
+
 static Status checkMachine(const std::string &key, const MachineCosts &of) {
   if (of.name.empty())
     return dataLoss(key + ".name: expected a name, got none");
@@ -140,6 +305,11 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
                              "the shape of ", key, ".costs[", same->second,
                              "] again"));
   }
+  MTP_RETURN_IF_ERROR(
+      checkAlternatives(key + ".alternatives", of.alternatives));
+  for (size_t i = 0; i < of.gemms.size(); ++i)
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(
+        strCat(key, ".gemms[", i, "].rows"), of.gemms[i].rows, 1, kMostChunk));
   return okStatus();
 }
 
@@ -161,6 +331,10 @@ Status profile::checkProfile(const Profile &profile) {
       return dataLoss(strCat("outcomes[", i, "].context: expected each kind ",
                              "once, got ", of.context, " again"));
   }
+  MTP_RETURN_IF_ERROR(checkNodes(profile.nodes));
+  MTP_RETURN_IF_ERROR(checkKinds(profile.kinds));
+  MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
+  MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
   std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];

@@ -3,41 +3,13 @@
 #include "runtime/profile/Profile.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mtp;
 using namespace mtp::profile;
 
-/// The number of outcomes at one position beyond which older ones lose weight,
-/// and the number of runs beyond which older runs of a program do.
-static constexpr uint64_t kMostTried = 1 << 20, kMostRuns = 512;
-
-static void addAll(std::vector<uint64_t> &into,
-                   const std::vector<uint64_t> &from) {
-  into.resize(std::max(into.size(), from.size()));
-  for (size_t i = 0; i < from.size(); ++i)
-    into[i] += from[i];
-}
-
-static void halve(std::vector<uint64_t> &counts) {
-  for (uint64_t &count : counts)
-    count /= 2;
-}
-
-void Outcomes::add(uint32_t drafts, uint32_t kept) {
-  if (tried.size() < drafts) {
-    tried.resize(drafts);
-    accepted.resize(drafts);
-  }
-  for (uint32_t j = 0; j < drafts && j <= kept; ++j) {
-    ++tried[j];
-    accepted[j] += j < kept;
-  }
-}
-
-void Outcomes::add(const Outcomes &other) {
-  addAll(tried, other.tried);
-  addAll(accepted, other.accepted);
-}
+/// The number of runs beyond which older runs of a program lose weight.
+static constexpr uint64_t kMostRuns = 512;
 
 Outcomes profile::Profile::allOutcomes() const {
   Outcomes all;
@@ -46,25 +18,9 @@ Outcomes profile::Profile::allOutcomes() const {
   return all;
 }
 
-void profile::countIn(std::vector<uint64_t> &histogram, uint64_t value) {
-  size_t bucket = std::min<size_t>(bucketOf(value), kMostBuckets - 1);
-  if (histogram.size() <= bucket)
-    histogram.resize(bucket + 1);
-  ++histogram[bucket];
-}
-
 //===----------------------------------------------------------------------===//
 // Merge
 //===----------------------------------------------------------------------===//
-
-/// Adds outcomes. Halving keeps the order of all counts.
-static void mergeOutcomes(Outcomes &into, const Outcomes &from) {
-  into.add(from);
-  while (!into.tried.empty() && into.tried[0] > kMostTried) {
-    halve(into.tried);
-    halve(into.accepted);
-  }
-}
 
 static void mergeCost(Cost &into, const Cost &from) {
   uint64_t old = std::min(into.count, kMostRuns);
@@ -82,9 +38,42 @@ static void mergeCost(Cost &into, const Cost &from) {
   into.count = std::min(old + from.count, kMostCount);
 }
 
+/// Merges alternatives. Those of one value and shape become means, weighed by
+/// pairs.
+static void mergeAlternatives(std::vector<Alternative> &into,
+                              const std::vector<Alternative> &from) {
+  for (const Alternative &one : from) {
+    auto same = std::ranges::find_if(
+        into, [&](const Alternative &other) { return other.isOfShape(one); });
+    if (same == into.end()) {
+      if (into.size() < kMostAlternatives)
+        into.push_back(one);
+      continue;
+    }
+    double own = double(one.pairs), before = double(same->pairs);
+    double all = own + before;
+    same->ratio = (same->ratio * before + one.ratio * own) / all;
+    same->error = std::hypot(same->error * before, one.error * own) / all;
+    same->pairs = std::min(same->pairs + one.pairs, kMostCount);
+  }
+}
+
+/// Adds choices, which replace older ones of their products.
+static void mergeGemms(std::vector<GemmChoice> &into,
+                       const std::vector<GemmChoice> &from) {
+  for (const GemmChoice &one : from) {
+    std::erase_if(into,
+                  [&](const GemmChoice &old) { return old.isOfProduct(one); });
+    if (into.size() < kMostGemms)
+      into.push_back(one);
+  }
+}
+
 static void mergeMachine(MachineCosts &into, const MachineCosts &from) {
   into.day = std::max(into.day, from.day);
   into.isBusy = from.isBusy;
+  mergeAlternatives(into.alternatives, from.alternatives);
+  mergeGemms(into.gemms, from.gemms);
   for (const Cost &cost : from.costs) {
     auto same = std::ranges::find_if(
         into.costs, [&](const Cost &of) { return of.isOfShape(cost); });
@@ -101,22 +90,35 @@ static void mergeMachine(MachineCosts &into, const MachineCosts &from) {
 
 static void mergeHistogram(std::vector<uint64_t> &into,
                            const std::vector<uint64_t> &from) {
-  addAll(into, from);
+  addCounts(into, from);
   while (std::ranges::any_of(into, [](auto n) { return n > kMostCount; }))
-    halve(into);
+    for (uint64_t &count : into)
+      count /= 2;
+}
+
+/// Merges outcomes of all kinds. The limits on their numbers hold.
+static void mergeAcceptance(profile::Profile &into,
+                            const profile::Profile &from) {
+  for (const Outcomes &some : from.outcomes) {
+    auto same = std::ranges::find_if(
+        into.outcomes, [&](const Outcomes &of) { return of.isOfKind(some); });
+    if (same != into.outcomes.end())
+      same->merge(some);
+    else if (into.outcomes.size() < kMostOutcomes)
+      into.outcomes.push_back(some);
+  }
+  for (const KindOutcomes &kind : from.kinds)
+    if (Outcomes *own = outcomesOfKind(into.kinds, kind.name))
+      own->merge(kind.outcomes);
+  into.nodes.merge(from.nodes);
+  into.confidence.merge(from.confidence);
+  into.tokens.merge(from.tokens);
 }
 
 void profile::merge(Profile &into, const Profile &from) {
   if (!from.check.tried.empty())
     into.check = from.check;
-  for (const Outcomes &some : from.outcomes) {
-    auto same = std::ranges::find_if(
-        into.outcomes, [&](const Outcomes &of) { return of.isOfKind(some); });
-    if (same != into.outcomes.end())
-      mergeOutcomes(*same, some);
-    else if (into.outcomes.size() < kMostOutcomes)
-      into.outcomes.push_back(some);
-  }
+  mergeAcceptance(into, from);
   for (const MachineCosts &machine : from.machines) {
     auto same =
         std::ranges::find_if(into.machines, [&](const MachineCosts &of) {

@@ -9,7 +9,9 @@
 #ifndef MTP_RUNTIME_PROFILE_PROFILE_H
 #define MTP_RUNTIME_PROFILE_PROFILE_H
 
-#include <bit>
+#include "runtime/profile/Acceptance.h"
+#include "runtime/profile/Alternative.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,9 +24,6 @@ namespace mtp::profile {
 inline constexpr uint64_t kMostBytes = 16 << 20;
 inline constexpr size_t kMostMachines = 16, kMostCosts = 4096,
                         kMostOutcomes = 64, kMostNameBytes = 512;
-/// Elements of a histogram, and the limit on a count.
-inline constexpr size_t kMostBuckets = 32;
-inline constexpr uint64_t kMostCount = uint64_t(1) << 40;
 /// Limit on the seconds of a run of a program.
 inline constexpr double kMostSeconds = 3600;
 
@@ -40,30 +39,6 @@ struct ModelKey {
            drafter == other.drafter;
   }
 };
-
-/// Returns the power of two of a value's bucket; 0 for 0.
-inline uint32_t bucketOf(uint64_t value) {
-  return value == 0 ? 0 : uint32_t(std::bit_width(value)) - 1;
-}
-
-/// Outcomes of drafts by position. A draft counts as tried if all drafts before
-/// it were accepted.
-struct Outcomes {
-  bool isSampled = false;
-  /// The bucket of the context's tokens.
-  uint32_t context = 0;
-  std::vector<uint64_t> tried, accepted;
-
-  /// Records a round with `drafts` drafts, the first `kept` of them accepted.
-  void add(uint32_t drafts, uint32_t kept);
-  /// Adds the counts of other outcomes.
-  void add(const Outcomes &other);
-  bool isOfKind(const Outcomes &other) const {
-    return isSampled == other.isSampled && context == other.context;
-  }
-};
-
-enum class Work : uint8_t { Round, Prefill };
 
 /// The shape and the time of a program, see mtp_profile.fbs.
 struct Cost {
@@ -93,6 +68,10 @@ struct MachineCosts {
   uint32_t day = 0;
   bool isBusy = false;
   std::vector<Cost> costs;
+  /// Costs of what a compiler could choose.
+  std::vector<Alternative> alternatives;
+  /// Algorithms of a GPU's library.
+  std::vector<GemmChoice> gemms;
 
   /// Returns the time that stands for a cost: the median. Other processes only
   /// make runs longer, so on a busy machine it is the lower quartile.
@@ -116,13 +95,16 @@ struct Profile {
   std::vector<Outcomes> outcomes;
   std::vector<MachineCosts> machines;
   Load load;
+  /// Outcomes of the nodes of draft trees, by kinds of requests, and by the
+  /// drafter's confidence.
+  NodeOutcomes nodes;
+  std::vector<KindOutcomes> kinds;
+  ConfidenceOutcomes confidence;
+  TokenCounts tokens;
 
-  /// Returns the outcomes of all kinds together.
+  /// Returns the outcomes of all contexts, greedy and sampled, together.
   Outcomes allOutcomes() const;
 };
-
-/// Counts a value in a histogram.
-void countIn(std::vector<uint64_t> &histogram, uint64_t value);
 
 /// Merges `from` into `into`, a profile of the same model. Counts are summed.
 /// Costs of equal shapes become weighted means. Old counts are scaled down so

@@ -6,6 +6,7 @@
 #include "runtime/profile/CheckProfile.h"
 #include "runtime/schema/mtp_profile_generated.h"
 
+#include <algorithm>
 #include <cstring>
 
 #define XXH_INLINE_ALL
@@ -63,11 +64,54 @@ static auto writeAll(Builder &to, const std::vector<T> &values, WriteT write) {
   return to.CreateVector(offsets);
 }
 
+static auto writeAlternative(Builder &to, const Alternative &of) {
+  auto tunable = to.CreateString(of.tunable);
+  return schema::CreateProfileAlternative(
+      to, tunable, of.value, schema::ProfileWork(of.work), of.batch, of.k,
+      of.rows, of.positions, of.ratio, of.error, of.pairs);
+}
+
+static auto writeGemm(Builder &to, const GemmChoice &of) {
+  return schema::CreateProfileGemmDirect(to, of.version, of.chip.c_str(),
+                                         of.rows, of.outputs, of.inputs,
+                                         of.workspace, &of.words);
+}
+
 static auto writeMachine(Builder &to, const MachineCosts &of) {
   auto name = to.CreateString(of.name);
   auto costs = writeAll(to, of.costs, writeCost);
+  auto alternatives = writeAll(to, of.alternatives, writeAlternative);
+  auto gemms = writeAll(to, of.gemms, writeGemm);
   return schema::CreateProfileMachine(to, name, of.threads, of.day, of.isBusy,
-                                      costs);
+                                      costs, alternatives, gemms);
+}
+
+/// Writes the outcomes of nodes.
+static auto writeNodes(Builder &to, const NodeOutcomes &of) {
+  std::vector<flatbuffers::Offset<schema::ProfileNode>> nodes;
+  for (const auto &[path, count] : of.counts)
+    nodes.push_back(schema::CreateProfileNodeDirect(to, &path, count.tried,
+                                                    count.accepted));
+  return to.CreateVector(nodes);
+}
+
+static auto writeKind(Builder &to, const KindOutcomes &of) {
+  return schema::CreateProfileKindDirect(
+      to, of.name.c_str(), &of.outcomes.tried, &of.outcomes.accepted);
+}
+
+static auto writeTokens(Builder &to, const TokenCounts &of) {
+  std::vector<schema::ProfileToken> tokens;
+  for (const auto &[token, count] : of.writable().counts)
+    tokens.emplace_back(token, count.output, count.drafted, count.accepted);
+  return to.CreateVectorOfStructs(tokens);
+}
+
+/// Writes the counts of all confidences, none if there are no outcomes.
+static auto
+writeConfidence(Builder &to, const ConfidenceOutcomes &of,
+                const std::array<uint64_t, kConfidenceBuckets> &is) {
+  return to.CreateVector(is.data(), of.isEmpty() ? 0 : is.size());
 }
 
 std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
@@ -81,9 +125,21 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   const Load &load = profile.load;
   auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
                                               &load.prompts);
-  to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used),
+  auto nodes = writeNodes(to, profile.nodes);
+  auto kinds = writeAll(to, profile.kinds, writeKind);
+  const ConfidenceOutcomes &confidence = profile.confidence;
+  auto tried = writeConfidence(to, confidence, confidence.tried);
+  auto accepted = writeConfidence(to, confidence, confidence.accepted);
+  auto tokens = writeTokens(to, profile.tokens);
+  to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used,
+                                  nodes, kinds, tried, accepted, tokens),
             schema::ProfileIdentifier());
   return frameTables({to.GetBufferPointer(), to.GetSize()});
+}
+
+uint64_t profile::hashOf(const Profile &profile) {
+  std::vector<uint8_t> bytes = writeProfile(profile);
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,9 +215,76 @@ static auto readAll(const flatbuffers::Vector<flatbuffers::Offset<T>> *tables,
   return all;
 }
 
+static Alternative readAlternative(const schema::ProfileAlternative &of) {
+  return {textOf(*of.tunable()),
+          of.value(),
+          Work(of.work()),
+          of.batch(),
+          of.k(),
+          of.rows(),
+          of.positions(),
+          of.ratio(),
+          of.error(),
+          of.pairs()};
+}
+
+static GemmChoice readGemm(const schema::ProfileGemm &of) {
+  return {of.version(),         textOf(*of.chip()), of.rows(),
+          of.outputs(),         of.inputs(),        of.workspace(),
+          numbersOf(of.words())};
+}
+
 static MachineCosts readMachine(const schema::ProfileMachine &of) {
-  return {textOf(*of.name()), of.threads(), of.day(), of.busy(),
-          readAll(of.costs(), readCost)};
+  return {textOf(*of.name()),
+          of.threads(),
+          of.day(),
+          of.busy(),
+          readAll(of.costs(), readCost),
+          readAll(of.alternatives(), readAlternative),
+          readAll(of.gemms(), readGemm)};
+}
+
+static KindOutcomes readKind(const schema::ProfileKind &of) {
+  KindOutcomes kind{textOf(*of.name()), {}};
+  kind.outcomes.tried = numbersOf(of.tried());
+  kind.outcomes.accepted = numbersOf(of.accepted());
+  return kind;
+}
+
+static NodeOutcomes readNodes(const schema::Profile &root) {
+  NodeOutcomes nodes;
+  for (uint32_t i = 0; root.nodes() && i < root.nodes()->size(); ++i) {
+    const schema::ProfileNode &node = *root.nodes()->Get(i);
+    NodeOutcomes::Path path;
+    if (node.path())
+      path.assign(node.path()->begin(), node.path()->end());
+    nodes.counts[path] = {node.tried(), node.accepted()};
+  }
+  return nodes;
+}
+
+/// Reads the outcomes by confidence, whose lists have been checked.
+static ConfidenceOutcomes readConfidence(const schema::Profile &root) {
+  ConfidenceOutcomes of;
+  std::ranges::copy(numbersOf(root.confidence_tried()), of.tried.begin());
+  std::ranges::copy(numbersOf(root.confidence_accepted()), of.accepted.begin());
+  return of;
+}
+
+static TokenCounts readTokens(const schema::Profile &root) {
+  TokenCounts tokens;
+  if (!root.tokens())
+    return tokens;
+  for (uint32_t i = 0; i < root.tokens()->size(); ++i) {
+    // The element may lie at any address.
+    schema::ProfileToken token;
+    std::memcpy(&token, root.tokens()->Data() + i * sizeof(token),
+                sizeof(token));
+    tokens.counts.insert_or_assign(
+        tokens.counts.end(), token.token(),
+        TokenCounts::Counts{token.output(), token.drafted(), token.accepted()});
+  }
+  return tokens;
 }
 
 Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
@@ -186,14 +309,19 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   if (const schema::ProfileLoad *load = root.load())
     profile.load = {numbersOf(load->slots()), numbersOf(load->contexts()),
                     numbersOf(load->prompts())};
+  profile.nodes = readNodes(root);
+  profile.kinds = readAll(root.kinds(), readKind);
+  profile.confidence = readConfidence(root);
+  profile.tokens = readTokens(root);
   MTP_RETURN_IF_ERROR(checkProfile(profile));
   return profile;
 }
 
 Result<profile::Profile> profile::loadProfile(const std::string &path) {
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<MappedFile> file,
-                       MappedFile::open(path));
-  Result<Profile> profile = readProfile({file->data(), file->size()});
+  Result<std::unique_ptr<MappedFile>> file = MappedFile::open(path);
+  if (!file)
+    return file.status().withContext(path);
+  Result<Profile> profile = readProfile({(*file)->data(), (*file)->size()});
   if (!profile)
     return profile.status().withContext(path);
   return profile;

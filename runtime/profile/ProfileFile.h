@@ -42,6 +42,9 @@ Result<Profile> readProfile(std::span<const uint8_t> bytes);
 /// Reads a file. Messages start with its path.
 Result<Profile> loadProfile(const std::string &path);
 
+/// Returns a hash of a profile's content, for artifacts.
+uint64_t hashOf(const Profile &profile);
+
 /// Whether bytes start like a profile's.
 bool isProfile(std::span<const uint8_t> bytes);
 

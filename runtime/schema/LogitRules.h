@@ -18,7 +18,7 @@ inline constexpr std::string_view kLogitRules = "logit_rules";
 inline constexpr std::string_view kTokenCounts = "token_counts";
 inline constexpr std::string_view kLogitBias = "logit_bias";
 inline constexpr std::string_view kLogitPath = "logit_path";
-/// A bit per token for each node of a slot's window. Optional.
+/// A bit per token for each of the first nodes of a slot's window. Optional.
 inline constexpr std::string_view kLogitMasks = "logit_masks";
 /// The drafts of a slot with masks, as the host wants them verified: a token
 /// per node of the window, -1 for none. Optional.
@@ -60,10 +60,22 @@ inline constexpr uint64_t maskWords(uint64_t vocab) {
   return (vocab + 31) / 32;
 }
 
-/// Bits of a word of "token_counts": whether the token is in the prompt. The
-/// number of its occurrences in the output is counted from the next bit on.
+/// Returns the number of words of a slot in "token_counts". Token v has 16
+/// bits, which are the lower half of word v / 2 if v is even.
+inline constexpr uint64_t countWords(uint64_t vocab) { return (vocab + 1) / 2; }
+
+/// Bits of a token in "token_counts": whether it is in the prompt. The number
+/// of its occurrences in the output, at most kMostCounted, is counted from the
+/// next bit on. So a word is not negative.
 inline constexpr int32_t kCountInPrompt = 1;
 inline constexpr int32_t kCountOfOutput = 2;
+inline constexpr int32_t kMostCounted = 16383;
+/// Values of the 16 bits of a token.
+inline constexpr int64_t kCountValues = 1 << 16;
+
+/// Maximum number of nodes of a window that have masks. The slot verifies no
+/// further nodes if it has masks.
+inline constexpr int64_t kMostMasks = 16;
 
 } // namespace mtp
 

@@ -54,6 +54,8 @@ struct GoneFlag {
 
 inline constexpr GoneFlag kGoneFlags[] = {
     {"mtp-bench", "svg", "mtp-chart draws the report of --json"},
+    {"mtp-import", "with-logit-rules",
+     "models have logit rules unless --without-logit-rules omits them"},
 };
 
 /// Returns the new name of an op, or "" if it has always had its name.

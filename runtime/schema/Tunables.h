@@ -71,9 +71,10 @@ inline constexpr Tunable kPrefetchBytes{
     1 << 16,
     {2048, 4096, 16384, 32768}};
 /// Limit on the rows of a full block that vector registers multiply at once:
-/// 8 with 16 lanes, 4 with 8 lanes, and this value.
+/// 8 with 16 lanes, 4 with 8 lanes, and this value, rounded down to a power of
+/// two.
 inline constexpr Tunable kBlockRows{
-    "cpu-block-rows", TunedFor::Cpu, 8, "not measured apart", 1, 8, {4, 6}};
+    "cpu-block-rows", TunedFor::Cpu, 8, "not measured apart", 1, 8, {2, 4}};
 /// Shares in which attention prefetches the next block of positions.
 inline constexpr Tunable kPrefetchShares{"cpu-prefetch-shares", TunedFor::Cpu,
                                          4, "compiler/Codegen/DESIGN.md"};

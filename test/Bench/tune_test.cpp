@@ -2,6 +2,8 @@
 
 #include "tools/mtp-tune/Measure.h"
 #include "tools/mtp-tune/Report.h"
+#include "tools/mtp-tune/compare/Compare.h"
+#include "tools/mtp-tune/simulate/MachineFile.h"
 #include "tools/support/DrafterCheck.h"
 
 #include <cmath>
@@ -85,8 +87,8 @@ TEST(Tune, MeasuresSlotsUpToTheLargest) {
   EXPECT_EQ(batchesUpTo(4), (std::vector<uint32_t>{1, 2, 3, 4}));
   EXPECT_EQ(batchesUpTo(20),
             (std::vector<uint32_t>{1, 2, 3, 4, 6, 8, 12, 16, 20}));
-  EXPECT_EQ(contextsUpTo(1024), (std::vector<uint32_t>{128, 640}));
-  EXPECT_EQ(contextsUpTo(1 << 20), (std::vector<uint32_t>{128, 2048}));
+  EXPECT_EQ(contextsUpTo(1024), (std::vector<uint32_t>{32, 640}));
+  EXPECT_EQ(contextsUpTo(1 << 20), (std::vector<uint32_t>{32, 2048}));
 }
 
 TEST(Tune, NoticesADisturbedMachine) {
@@ -114,4 +116,39 @@ TEST(Tune, ComparesADrafterWithNoise) {
   EXPECT_NE(compareOutcomes(expected, outcomesOf({400, 170}, {170, 70})), "");
   // A few rounds show nothing.
   EXPECT_EQ(compareOutcomes(expected, outcomesOf({19, 0}, {0, 0})), "");
+}
+
+TEST(Tune, IntervalsOfGeometricMeans) {
+  // Logarithms 0, 1 and 2: mean 1, deviation 1, Student's 4.303 for two degrees
+  // of freedom.
+  Interval three = geometricMean({1, std::exp(1.0), std::exp(2.0)});
+  EXPECT_NEAR(three.mean, std::exp(1.0), 1e-9);
+  EXPECT_NEAR(std::log(three.upper), 1 + 4.303 / std::sqrt(3.0), 1e-9);
+  EXPECT_NEAR(std::log(three.lower), 1 - 4.303 / std::sqrt(3.0), 1e-9);
+  Interval one = geometricMean({5});
+  EXPECT_NEAR(one.lower, 5, 1e-9);
+  EXPECT_NEAR(one.upper, 5, 1e-9);
+}
+
+TEST(Tune, AcceptanceOfAllRounds) {
+  std::vector<double> shares = acceptanceOf(someProfile());
+  ASSERT_EQ(shares.size(), 2u);
+  EXPECT_NEAR(shares[0], 0.6, 1e-12);
+  EXPECT_NEAR(shares[1], 0.3, 1e-12);
+}
+
+TEST(Tune, ReadsMachines) {
+  Result<Machine> machine = parseMachine(
+      R"({"name": "A", "kind": "cpu", "bytes_per_second": 2e10,
+          "operations_per_second": {"int8": 4e11},
+          "seconds_per_command": {"product": 1e-6, "other": 2e-6},
+          "seconds_per_round": 1e-5, "sources": {"name": "a test"}})");
+  ASSERT_TRUE(machine) << machine.status().message();
+  EXPECT_FALSE(machine->isGpu);
+  EXPECT_EQ(machine->rates.bytes, 2e10);
+  EXPECT_EQ(machine->rates.peak(bench::Arithmetic::I4), 4e11);
+  EXPECT_EQ(machine->productSeconds, 1e-6);
+  EXPECT_EQ(machine->attentionSeconds, 0);
+  EXPECT_EQ(machine->otherSeconds, 2e-6);
+  EXPECT_EQ(machine->roundSeconds, 1e-5);
 }

@@ -1,7 +1,6 @@
 //===- tool_formats_test.cpp - Formats of tool calls ----------------------===//
 
 #include "runtime/chat/tools/ArgumentValue.h"
-#include "runtime/chat/tools/CallSchema.h"
 #include "runtime/chat/tools/JsonScanner.h"
 #include "runtime/core/StrCat.h"
 #include "test/Chat/ToolTestUtil.h"
@@ -399,36 +398,6 @@ TEST(Tools, areChecked) {
   EXPECT_EQ(error(R"([{"type": "function", "function": {"name": "a",
                        "parameters": {"properties": []}}}])"),
             "[0].function.parameters.properties: expected an object");
-}
-
-TEST(Tools, haveASchemaOfCalls) {
-  auto tools = ToolSet::read(R"([
-    {"type": "function", "function": {"name": "f"}},
-    {"type": "function", "function": {"name": "g", "parameters":
-      {"properties": {"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#"}},
-       "$defs": {"A": {"enum": ["$ref", 1]}}}}}])");
-  ASSERT_TRUE(tools.isOk());
-  auto g = [](int index) {
-    std::string place =
-        "#/items/anyOf/" + std::to_string(index) + "/properties/parameters";
-    return R"({"type": "object", "properties": {"name": {"const": "g"}, )"
-           R"("parameters": {"properties": {"a": {"$ref": ")" +
-           place + R"(/$defs/A"}, "b": {"$ref": ")" + place +
-           R"("}}, "$defs": {"A": {"enum": ["$ref", 1]}}}}, )"
-           R"("required": ["name", "parameters"], )"
-           R"("additionalProperties": false})";
-  };
-  std::string f =
-      R"({"type": "object", "properties": {"name": {"const": "f"}, )"
-      R"("parameters": {}}, "required": ["name", "parameters"], )"
-      R"("additionalProperties": false})";
-  EXPECT_EQ(*callSchema(*tools, {}),
-            R"({"type": "array", "minItems": 1, "items": {"anyOf": [)" + f +
-                ", " + g(1) + "]}}");
-  EXPECT_EQ(*callSchema(*tools, {tools->find("g"), false}),
-            R"({"type": "array", "minItems": 1, "maxItems": 1, )"
-            R"("items": {"anyOf": [)" +
-                g(0) + "]}}");
 }
 
 TEST(Formats, haveNames) {

@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/calls/CallGrammar.h"
 #include "runtime/chat/CallForm.h"
 #include "runtime/core/StrCat.h"
+#include "test/Chat/CallSampler.h"
 #include "test/Chat/ToolTemplates.h"
 #include "test/Chat/ToolTestUtil.h"
 
@@ -189,7 +191,45 @@ void checkRendered(ToolFormat format, const Renderer &renderer,
   check(format, renderer.answer({given[1]}), {second});
 }
 
+/// Returns whether a part of a rendered answer is a text of the grammar of
+/// calls, and has the call.
+bool hasTextOfGrammar(ToolFormat format, const std::string &answer,
+                      const std::string &call) {
+  auto grammar = compileCalls(format, testTools(), {});
+  EXPECT_TRUE(grammar.isOk()) << grammar.status().toString();
+  CallSampler sampler(*grammar);
+  for (size_t begin = 0; begin < answer.size(); ++begin) {
+    std::string_view text = std::string_view(answer).substr(begin);
+    text = text.substr(0, sampler.longest(text));
+    if (!text.empty() && parseIn(format, text, text.size()).calls ==
+                             std::vector<std::string>{call})
+      return true;
+  }
+  return false;
+}
+
 } // namespace
+
+TEST(ToolTemplates, haveTextsOfGrammars) {
+  if (!fs::is_directory(sharedTemplates()))
+    GTEST_SKIP() << "no shared templates";
+  std::string call = "calculator " + sortedJson(kSecond);
+  for (const auto &[name, known] : kCases) {
+    if (!known.isRendered)
+      continue;
+    Renderer renderer(readFile(sharedTemplates() / (name + ".jinja")));
+    // Nemo's template adds the id of a call that has been made, and R1's leaves
+    // out the last mark of a single call. Models of Harmony write the name of
+    // the tool after the channel, and the template in front of it.
+    bool isOther = name == "mistralai-Mistral-Nemo-Instruct-2407" ||
+                   name == "deepseek-ai-DeepSeek-R1-Distill-Llama-8B" ||
+                   name == "openai-gpt-oss-120b";
+    std::string answer =
+        renderer.answer({{"calculator", std::string(kSecond)}});
+    EXPECT_EQ(hasTextOfGrammar(known.format, answer, call), !isOther)
+        << name << ": " << answer;
+  }
+}
 
 TEST(ToolTemplates, areReadBack) {
   for (const ToolTemplate &one : kToolTemplates) {

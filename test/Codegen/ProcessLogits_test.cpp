@@ -27,8 +27,9 @@ constexpr int kMasks = 8;
 struct Rules {
   explicit Rules(int width)
       : words(kSlots * kRuleWords), counts(size_t(kSlots) * width),
-        bias(size_t(kSlots) * width), path(kSlots * 2 * kNodes),
-        length{10, 20, 30}, masks(kSlots * kMasks * maskWords(width)) {
+        halves(kSlots * countWords(width)), bias(size_t(kSlots) * width),
+        path(kSlots * 2 * kNodes), length{10, 20, 30},
+        masks(kSlots * kMasks * maskWords(width)) {
     for (size_t i = 0; i < masks.size(); ++i)
       masks[i] = int32_t(0x9e3779b9u * uint32_t(i + 1));
     auto bits = [](float value) { return std::bit_cast<int32_t>(value); };
@@ -47,9 +48,12 @@ struct Rules {
       for (int i = 0; i < 3; ++i)
         own[kRuleEnds + i] = int32_t(i * (width / 3 + 1));
       for (int token = 0; token < width; ++token) {
-        counts[slot * width + token] = slot == 2        ? -1
-                                       : token % 5 == 1 ? 1 + 2 * (token % 3)
-                                                        : token % 4;
+        int32_t count = slot == 2        ? 0xffff
+                        : token % 5 == 1 ? 1 + 2 * (token % 3)
+                                         : token % 4;
+        counts[slot * width + token] = count;
+        halves[slot * countWords(width) + token / 2] |=
+            int32_t(uint32_t(count) << (token % 2 * 16));
         bias[slot * width + token] =
             slot == 1 && token % 3 == 0 ? bits(token % 2 ? -kInf : 1.5f) : 0;
       }
@@ -94,7 +98,8 @@ struct Rules {
     return uint32_t(word) >> (token % 32) & 1;
   }
 
-  Ints words, counts, bias, path, length, masks;
+  /// `counts` has an element for each token.
+  Ints words, counts, halves, bias, path, length, masks;
 };
 
 /// Rows of all slots, a padding row among them.
@@ -116,7 +121,7 @@ struct Rows {
     Guarded<float> best(Floats(kRows * kParts, 100.0f)), logits(x);
     Guarded<int32_t> columns(Ints(kRows * kParts, 1)), slots(slot),
         positions(position), places(place), path(rules.path),
-        length(rules.length), words(rules.words), counts(rules.counts),
+        length(rules.length), words(rules.words), counts(rules.halves),
         bias(rules.bias), masks(rules.masks);
     std::vector<void *> buffers{best.data(), columns.data(), logits.data(),
                                 slots.data(), positions.data()};

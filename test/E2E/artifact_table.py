@@ -51,6 +51,7 @@ BEHIND_SIM = "--max-batch=2 --max-context=96 --prefill-chunk=16 --catch-up-rows=
 NEVER = "--catch-up-rows=0 --max-context=96 --prefill-chunk=16"
 STATIC, BEAM = " --draft-tree=OUT/paths.json", " --draft-tree=dynamic:4,3,12"
 SHARP = BEAM + ",sharp=2"
+PLAIN = " --without-logit-rules"
 # Drafts of 90 of the 112 tokens.
 FREQUENT = "--draft-vocab=INPUTS/draft_counts.txt,size=90"
 
@@ -64,7 +65,7 @@ ROWS = [Artifact(*row) for row in (
     ("dsv3-chain-mtp2.f32", "dsv3-chain-mtp2.f32", WIDE + " -k=8", "",
      "drafts lossless oracle rounds"),
     ("dsv3-chain-mtp2.bf16", "dsv3-chain-mtp2.bf16", WIDE + " -k=8", "", "drafts lossless oracle"),
-    ("mimo-mtp1.f32", "mimo-mtp1.f32", WIDE + " -k=8", "",
+    ("mimo-mtp1.f32", "mimo-mtp1.f32", WIDE + " -k=8" + PLAIN, "",
      "constraint drafts logit_rules lossless oracle"),
     ("mimo-mtp1.bf16", "mimo-mtp1.bf16", SMALL + " -k=4", "", "drafts lossless oracle"),
     ("glm4moe-mtp1.f32", "glm4moe-mtp1.f32", WIDE + " -k=8", "", "drafts lossless oracle"),
@@ -232,7 +233,7 @@ ROWS = [Artifact(*row) for row in (
     # Trees of a model's own modules. One module per depth, and one for all depths with a beam
     # ranked by squares; these draft frequent tokens, on the simulator too. Three modules, the last
     # of which runs over nodes of two depths. With mixed batches, and with drafters that catch up.
-    ("mtp-static", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "lossless"),
+    ("mtp-static", "dsv3-chain-mtp2.f32", SMALL + STATIC + PLAIN, "", "lossless"),
     ("mtp-static.reuse", "dsv3-chain-mtp2.f32", SMALL + STATIC + " --draft-depth-policy=reuse",
      FREQUENT, "lossless"),
     ("mtp-static.three", "dsv3-chain-mtp3.f32", SMALL + STATIC, "", "lossless"),
@@ -241,27 +242,24 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-static.behind", "dsv3-chain-mtp2.f32", BEHIND + STATIC, "", "catch_up"),
     ("mtp-static.gap", "dsv3-chain-mtp2.bf16", NEVER + STATIC, "", "catch_up"),
     ("mtp-static.sim", "dsv3-chain-mtp2.bf16", SHORT + " --max-batch=6" + STATIC, SIM, "gpu"),
-    # Requests that change logits: a chain, a static tree, a tree that the program
+    # Requests that change logits in all tests: a chain, a static tree, a tree that the program
     # computes, and a model without a drafter of its own.
-    ("mimo-mtp1.rules", "mimo-mtp1.f32", SMALL + " -k=3 --with-logit-rules", "",
+    ("mimo-mtp1.rules", "mimo-mtp1.f32", SMALL + " -k=3", "",
      "constraint logit_rules lossless"),
-    ("mtp-static.rules", "dsv3-chain-mtp2.f32", SMALL + STATIC + " --with-logit-rules", "",
-     "constraint lossless"),
-    ("mtp-beam.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM + " --with-logit-rules", "",
-     "constraint lossless"),
-    ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3 --with-logit-rules", "",
-     "constraint lossless"),
+    ("mtp-static.rules", "dsv3-chain-mtp2.f32", SMALL + STATIC, "", "constraint lossless"),
+    ("mtp-beam.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM, "",
+     "constraint logit_rules lossless"),
+    # More nodes than have masks.
+    ("mtp-wide.rules", "dsv3-chain-mtp2.f32", PAIR + " --draft-tree=dynamic:4,5,20", "",
+     "lossless"),
+    ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3", "", "constraint lossless"),
     # Likewise with mixed batches, for the CPU and the simulator.
-    ("mimo-mtp1.masks", "mimo-mtp1.f32", SMALL + MIXED + " -k=3 --with-logit-rules", SIM,
-     "constraint"),
-    ("mtp-static.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + STATIC + " --with-logit-rules",
-     SIM, "constraint"),
-    ("mtp-beam.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + BEAM + " --with-logit-rules", SIM,
-     "constraint"),
-    ("qwen3.masks", "qwen3.bf16",
-     SMALL + MIXED + " --drafter=lookup -k=3 --with-logit-rules", SIM, "constraint"),
-    ("mimo-mtp1.rulessim", "mimo-mtp1.f32", DRAFTED + " --with-logit-rules", SIM, "gpu ptxas"),
-    ("mtp-beam", "dsv3-chain-mtp2.f32", SMALL + BEAM, "", "lossless"),
+    ("mimo-mtp1.masks", "mimo-mtp1.f32", SMALL + MIXED + " -k=3", SIM, "constraint"),
+    ("mtp-static.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + STATIC, SIM, "constraint"),
+    ("mtp-beam.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + BEAM, SIM, "constraint"),
+    ("qwen3.masks", "qwen3.bf16", SMALL + MIXED + " --drafter=lookup -k=3", SIM, "constraint"),
+    ("mimo-mtp1.rulessim", "mimo-mtp1.f32", DRAFTED, SIM, "gpu ptxas"),
+    ("mtp-beam", "dsv3-chain-mtp2.f32", SMALL + BEAM + PLAIN, "", "lossless"),
     ("mtp-beam.reuse", "dsv3-chain-mtp2.f32", SMALL + SHARP + " --draft-depth-policy=reuse",
      FREQUENT, "lossless"),
     ("mtp-beam.three", "dsv3-chain-mtp3.f32", SMALL + BEAM, "", "lossless"),

@@ -314,7 +314,7 @@ TEST(Constraint, DraftsNeedTheirPaths) {
 
 TEST(Constraint, IsRefusedByAModelWithoutMasks) {
   for (auto [name, vocab, message] :
-       {std::tuple("mimo-mtp1.f32", 112u, "--with-logit-rules"),
+       {std::tuple("mimo-mtp1.f32", 112u, "--without-logit-rules"),
         {"mimo-mtp1.rules", 113u, "expected a constraint over 112 tokens"}}) {
     auto session = Session::create(loadArtifact(name));
     ASSERT_TRUE(session.isOk());

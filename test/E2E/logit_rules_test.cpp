@@ -132,24 +132,47 @@ TEST(LogitRules, NoMaskIsWrittenUnlessARequestIsConstrained) {
   EXPECT_EQ(tokens[2], plain[2]);
 }
 
-// The programs with rules have the commands of those without, and one for each
-// pick.
-// A mask has a bit for each token and node.
-TEST(LogitRules, TakeEightBytesOfASlotForEachToken) {
-  std::shared_ptr<const Model> model = loadArtifact("mimo-mtp1.rules");
-  ASSERT_TRUE(model && model->hasLogitRules());
-  const Artifact &artifact = ModelAccess::file(*model)->artifact();
-  const EnvelopeInfo &envelope = *model->envelope();
-  uint64_t bytes = 0;
-  for (const State &state : artifact.states)
-    if (state.name == kTokenCounts || state.name == kLogitBias)
-      bytes += state.bytes;
-  EXPECT_EQ(bytes, uint64_t(envelope.maxBatch) * envelope.vocab * 8);
-  std::optional<uint32_t> masks = artifact.findState(kLogitMasks);
-  ASSERT_TRUE(masks);
-  EXPECT_EQ(artifact.states[*masks].bytes, uint64_t(envelope.maxBatch) *
-                                               envelope.maxNodes *
-                                               maskWords(envelope.vocab) * 4);
+// 16 bits for a count, 32 for a bias, and a bit for each of at most 16 nodes.
+TEST(LogitRules, TakeAtMostEightBytesOfASlotForEachToken) {
+  for (const char *name : {"mimo-mtp1.rules", "mtp-beam.rules"}) {
+    std::shared_ptr<const Model> model = loadArtifact(name);
+    ASSERT_TRUE(model && model->hasLogitRules());
+    const Artifact &artifact = ModelAccess::file(*model)->artifact();
+    const EnvelopeInfo &envelope = *model->envelope();
+    uint64_t bytes = 0;
+    for (const State &state : artifact.states)
+      if (state.name == kTokenCounts || state.name == kLogitBias ||
+          state.name == kLogitMasks)
+        bytes += state.bytes;
+    uint64_t masks = std::min<uint64_t>(envelope.maxNodes, kMostMasks);
+    EXPECT_EQ(bytes, envelope.maxBatch *
+                         (countWords(envelope.vocab) * 4 + envelope.vocab * 4 +
+                          masks * maskWords(envelope.vocab) * 4));
+    EXPECT_LE(bytes, uint64_t(envelope.maxBatch) * (envelope.vocab + 32) * 8);
+  }
+}
+
+// The tokens of a sequence that another session has begun count as output.
+TEST(LogitRules, GoOnWithWhatAnotherSessionHasBegun) {
+  Watched watched;
+  std::vector<Request> requests = someRequests(true);
+  requests[1].rules.presencePenalty = 1;
+  requests[1].rules.repetitionPenalty = 1.3f;
+  auto whole = run(requests, watched);
+  for (uint32_t begun : {1u, 5u, 15u}) {
+    std::vector<Request> rest = requests;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      auto first = whole[i].begin();
+      rest[i].prompt.insert(rest[i].prompt.end(), first, first + begun);
+      rest[i].maxTokens -= begun;
+      rest[i].rules.begunTokens = begun;
+    }
+    auto tokens = run(rest, watched);
+    for (size_t i = 0; i < rest.size(); ++i)
+      EXPECT_TRUE(
+          std::ranges::equal(tokens[i], std::span(whole[i]).subspan(begun)))
+          << i << " " << begun;
+  }
 }
 
 TEST(LogitRules, AreRefusedByAModelWithoutThem) {
@@ -158,7 +181,7 @@ TEST(LogitRules, AreRefusedByAModelWithoutThem) {
   Request request = someRequests(true)[0];
   auto added = (*session)->add(request);
   ASSERT_FALSE(added.isOk());
-  EXPECT_NE(added.status().message().find("--with-logit-rules"),
+  EXPECT_NE(added.status().message().find("--without-logit-rules"),
             std::string::npos);
   request.rules = {};
   EXPECT_TRUE((*session)->add(request).isOk());
@@ -185,4 +208,6 @@ TEST(LogitRules, AreChecked) {
             "expected a finite bias or -infinity of token 3, got inf");
   EXPECT_EQ(refused({.allowedTokens = {-1}}),
             "expected allowed tokens below 112, got -1");
+  EXPECT_EQ(refused({.begunTokens = 8}),
+            "expected begun tokens of at most the 7 prompt tokens, got 8");
 }

@@ -73,6 +73,29 @@ void addRules(std::vector<Request> &requests, uint32_t vocab) {
   }
 }
 
+/// Makes tokens of the texts bad words of some requests: a token, a pair, and
+/// three tokens.
+void addBadWords(std::vector<Request> &requests, const Outcome &texts) {
+  for (size_t i = 2; i < requests.size(); i += 3) {
+    const std::vector<int32_t> &text = texts.sequences[i].tokens;
+    for (size_t size : {1, 2, 3})
+      if (text.size() > 4 * size)
+        requests[i].rules.badWords.emplace_back(text.begin() + 3 * size,
+                                                text.begin() + 4 * size);
+  }
+}
+
+void expectNoBadWords(const std::vector<Request> &requests,
+                      const Outcome &texts) {
+  size_t words = 0;
+  for (size_t i = 0; i < requests.size(); ++i)
+    for (const std::vector<int32_t> &word : requests[i].rules.badWords) {
+      EXPECT_TRUE(std::ranges::search(texts.sequences[i].tokens, word).empty());
+      ++words;
+    }
+  EXPECT_GT(words, 2u);
+}
+
 class Lossless : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -85,12 +108,17 @@ protected:
     return mixed(picking, seed);
   }
 
-  /// Returns mixedRequests(), with rules if the model has them.
+  /// Whether all tests of the model have requests with rules.
+  bool isRuled() const {
+    return std::string_view(GetParam()).ends_with(".rules");
+  }
+
+  /// Returns mixedRequests(), with rules if all tests of the model have them.
   std::vector<Request> mixed(Picking picking, uint32_t seed,
                              uint32_t output = 20) const {
     std::vector<Request> all =
         mixedRequests(envelope.vocab, picking, seed, output);
-    if (model->hasLogitRules())
+    if (isRuled())
       addRules(all, envelope.vocab);
     return all;
   }
@@ -121,6 +149,31 @@ TEST_P(Lossless, EveryKAndBatch) {
     for (uint32_t k = 0; k <= envelope.maxK; ++k)
       for (uint32_t slots = 1; slots <= envelope.maxBatch; ++slots)
         check(single(k, slots), all, expected);
+  }
+}
+
+// Requests with penalties, biases, bad words and masked end tokens, of which
+// most ask for log-probabilities.
+TEST_P(Lossless, RulesAndLogprobs) {
+  if (!model->hasLogitRules())
+    GTEST_SKIP() << "a model without rules";
+  for (Picking picking : {Picking::Greedy, Picking::Sampled}) {
+    std::vector<Request> all = mixedRequests(envelope.vocab, picking,
+                                             /*seed=*/16);
+    addRules(all, envelope.vocab);
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (i % 4 != 2)
+        all[i].logprobs.output = i;
+      if (i % 2 == 1)
+        all[i].logprobs.mode = LogprobsMode::Processed;
+    }
+    addBadWords(all, plain(all));
+    Outcome expected = plain(all);
+    EXPECT_EQ(expected.sequences[1].logprobs.size(),
+              expected.sequences[1].tokens.size());
+    expectNoBadWords(all, expected);
+    for (uint32_t k = 0; k <= envelope.maxK; ++k)
+      check(single(k, k % 2 ? 1 : envelope.maxBatch), all, expected);
   }
 }
 
@@ -489,7 +542,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Requests with rules for their logits.
 INSTANTIATE_TEST_SUITE_P(Rules, Lossless,
                          testing::Values("mimo-mtp1.rules", "mtp-static.rules",
-                                         "mtp-beam.rules", "qwen3.rules"),
+                                         "mtp-beam.rules", "mtp-wide.rules",
+                                         "qwen3.rules"),
                          nameOf);
 
 // Types of the KV cache.

@@ -20,6 +20,7 @@ def tree(source):
     """Converts the chain of the imported round to a tree."""
     replace(source, ("mtp.draft_chain {", f"mtp.draft_tree {TREE} {{"),
             ("} : tensor<?x?xi32>\n", "} : tensor<?x3xi32>\n"),
+            ("await_host %drafts : tensor<?x?xi32>", "await_host %drafts : tensor<?x3xi32>"),
             ("mtp.verify %drafts {", f"mtp.verify %drafts tree {TREE} {{"),
             (" exact {", f" exact tree {TREE} {{"),
             ("(tensor<?x?xi32>) ->", "(tensor<?x3xi32>) ->"),

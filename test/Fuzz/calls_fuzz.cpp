@@ -4,10 +4,15 @@
 // pieces. The rest is an answer. Its parts must account for each byte, must not
 // depend on the pieces, and must have valid arguments.
 //
+// With a first byte from 128 on, the rest is the schema of a tool, and the
+// second byte is a seed. Random texts of the grammar of calls must be calls.
+//
 //===----------------------------------------------------------------------===//
 
+#include "runtime/calls/CallGrammar.h"
 #include "runtime/chat/tools/JsonScanner.h"
 #include "runtime/chat/tools/ToolCallParser.h"
+#include "test/Chat/CallSampler.h"
 
 #include <cstdlib>
 
@@ -67,6 +72,30 @@ Parts parse(ToolFormat format, const ToolSet &tools, std::string_view text,
   return parts;
 }
 
+/// Samples texts of the calls of a tool, which must be calls only.
+void checkGrammar(ToolFormat format, std::string_view schema, uint64_t seed) {
+  auto tools = ToolSet::read(
+      R"([{"type": "function", "function": {"name": "f", "parameters": )" +
+      std::string(schema) + "}}]");
+  if (!tools)
+    return;
+  auto grammar = compileCalls(format, *tools, {});
+  if (!grammar)
+    return;
+  test::CallSampler sampler(*grammar);
+  for (uint64_t i = 0; i < 3; ++i) {
+    auto text = sampler.sample(seed * 3 + i, /*most=*/600);
+    if (!text)
+      continue;
+    std::string answer =
+        format == ToolFormat::Harmony
+            ? "<|start|>assistant" + std::string(trimmed(*text))
+            : *text;
+    Parts parts = parse(format, *tools, answer, answer.size() + 1);
+    require(!parts.calls.empty() && trimmed(parts.content).empty());
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -75,7 +104,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   std::string_view text(reinterpret_cast<const char *>(data) + 2, size - 2);
   size_t formats = size_t(ToolFormat::Json) + 1;
-  auto format = ToolFormat(data[0] % formats);
+  auto format = ToolFormat(data[0] % 128 % formats);
+  if (data[0] >= 128) {
+    checkGrammar(format, text, data[1]);
+    return 0;
+  }
   Parts whole = parse(format, *tools, text, std::max<size_t>(1, text.size()));
   require(whole.bytes == text);
   require(parse(format, *tools, text, size_t(data[1] % 32) + 1) == whole);

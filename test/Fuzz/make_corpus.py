@@ -31,6 +31,14 @@ data = open(profile, "rb").read()
 write("profile", "whole", b"\0" + data)
 write("profile", "tables", b"\1" + data[24:])
 
+# A prefix of two pages of four tokens, and a copy of states, with hashes of zero.
+tables = (b"tiny" + struct.pack("<2I", 0, 0) + struct.pack("<10i", *range(10)) + bytes(2)
+          + struct.pack("<3Q", 9, 8, 1) + bytes(1) + bytes(16))
+parts = 2 * (bytes(32) + bytes(16)) + bytes(8 + 32) + bytes(16)
+head = struct.pack("<8s2I16s6Q6I", b"MTPPREFX", 1, 0, bytes(16), 0, 0,
+                   104 + len(tables) + len(parts), 10, 32, 8, 4, 1, 2, 1, 1, 4)
+write("prefix", "hashless", b"\1" + head + tables + parts)
+
 for name, config in tiny.MODELS.items():
     write("config", name, json.dumps(config).encode())
 
@@ -125,6 +133,13 @@ CALLS = ["plain",
          '[{"name": "f", "parameters": ' + VALUES + "}]"]
 for number, text in enumerate(CALLS):
     write("calls", str(number), bytes([number, 6]) + text.encode())
+# The schema of a tool, for grammars of calls in JSON, tags, Python's form and Gemma's.
+SCHEMA = {"type": "object", "required": ["s", "m"], "properties": {
+    "s": {"type": "string"}, "m": {"type": ["string", "integer"]}, "e": {"enum": ["a<", 1, None]},
+    "l": {"type": "array", "items": {"$ref": "#/$defs/x"}}}, "$defs": {"x": {"type": "string",
+                                                                       "pattern": "^[a-c]{2}$"}}}
+for number in (1, 2, 4, 14):
+    write("calls", f"grammar{number}", bytes([128 + number, 1]) + json.dumps(SCHEMA).encode())
 
 bodies = {
     "ids": {"prompt": [[1, 2], [3]], "max_tokens": 5, "n": 2, "seed": 7, "stop_token_ids": [4]},

@@ -68,14 +68,32 @@ TEST(Generation, ReadsSamplingAsItIsMeant) {
       read(config("\"do_sample\":true,\"top_k\":7,"), "{}").generation.topK);
 }
 
+/// Without do_sample, too, as in vLLM.
+TEST(Generation, ReadsTheRepetitionPenalty) {
+  auto penalty = [](const std::string &value) {
+    return read(config(), "{\"repetition_penalty\":" + value + "}")
+        .generation.repetitionPenalty;
+  };
+  EXPECT_EQ(penalty("1.05"), 1.05);
+  EXPECT_EQ(penalty("0.5"), 0.5);
+  EXPECT_FALSE(penalty("1.0"));
+  EXPECT_FALSE(penalty("null"));
+  for (const char *wrong : {"0", "-1", "1e6", "\"x\""})
+    expectError(config(),
+                "generation_config.json: config key \"repetition_penalty\": "
+                "expected a number",
+                std::string("{\"repetition_penalty\":") + wrong + "}");
+}
+
 TEST(Generation, NotesWhatIsNotApplied) {
   auto warnings = [](const std::string &text) {
     return read(config(), text).generation.warnings;
   };
   using Texts = std::vector<std::string>;
-  EXPECT_EQ(warnings("{\"repetition_penalty\":1.05}"),
-            Texts{"generation_config.json recommends \"repetition_penalty\": "
-                  "1.05, which is not applied"});
+  EXPECT_EQ(warnings("{\"encoder_repetition_penalty\":1.05}"),
+            Texts{"generation_config.json recommends "
+                  "\"encoder_repetition_penalty\": 1.05, which is not "
+                  "applied"});
   EXPECT_EQ(warnings("{\"repetition_penalty\":1.0,\"num_beams\":1,"
                      "\"no_repeat_ngram_size\":0,\"suppress_tokens\":null,"
                      "\"bad_words_ids\":[],\"typical_p\":1,\"top_k\":5}"),

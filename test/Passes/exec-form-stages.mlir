@@ -1,4 +1,5 @@
 // RUN: mtp-opt %s --exec-form-stages --split-input-file | FileCheck %s
+// RUN: mtp-opt %s --exec-form-stages=solo-elements=16384 --split-input-file | FileCheck %s
 // RUN: mtp-opt %s --exec-form-stages=solo-elements=0 --split-input-file | FileCheck %s --check-prefix=SHARED
 
 // Projections of one input share a stage, even if another call was between

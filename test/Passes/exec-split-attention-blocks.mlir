@@ -1,4 +1,17 @@
 // RUN: mtp-opt %s --exec-split-attention="workers=16 blocks=true" | FileCheck %s
+// RUN: mtp-opt %s --exec-split-attention="workers=16 blocks=true short-positions=64" | FileCheck %s --check-prefix=SHORT
+// RUN: mtp-opt %s --exec-split-attention="workers=6 blocks=true" | FileCheck %s --check-prefix=FEW
+
+// Fewer positions beyond a split, and fewer blocks to keep busy.
+// SHORT-LABEL: exec.program @shared decode k 1 n 1 to 7 {
+// SHORT: exec.attention_split_kv {{.*}} splits 20 tasks_per_tile 20
+// SHORT-LABEL: exec.program @shared_below192 decode below 192 k 1 n 1 to 7 {
+// SHORT-NOT: attention_split_kv
+// SHORT-LABEL: exec.program @shared_from8 decode k 1 n 8 to 100 {
+// FEW-LABEL: exec.program @shared decode k 1 n 1 to 2 {
+// FEW-LABEL: exec.program @shared_from3 decode k 1 n 3 to 100 {
+// FEW-NOT: attention_split_kv
+// FEW-LABEL: exec.program @rounds decode
 
 // Blocks of a GPU: two for a row of eight heads on two key heads, and two for
 // up to four rows of a slot. Every split is one block's.

@@ -24,7 +24,7 @@
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.weights files []
 mtp.state @logit_rules[256] : i32
-mtp.state @token_counts[64] : i32
+mtp.state @token_counts[32] : i32
 mtp.state @logit_bias[64] : i32
 mtp.state @logit_masks[2, 2] : i32
 mtp.round @generate {

@@ -363,7 +363,7 @@ mtp.prefill @behind k 2 catch_up 5 {
 // A slot with penalties counts the tokens that it emits.
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 mtp.state @logit_rules[256] : i32
-mtp.state @token_counts[64] : i32
+mtp.state @token_counts[32] : i32
 mtp.state @logit_bias[64] : i32
 // CHECK-LABEL: mtp.round @counted k 1 {
 // CHECK: mtp.store %{{.*}}, @out_tokens[

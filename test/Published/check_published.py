@@ -28,6 +28,7 @@ sys.path[:0] = [str(SOURCE / name) for name in
 import packages
 import product
 import serving
+import structured
 
 SKIPPED = 77
 CONTEXT, SLOTS, DRAFTS = 1024, 4, 4
@@ -100,7 +101,7 @@ class Fixture:
         if not weights.exists():
             weights.symlink_to(self.gguf)
         module = file.with_suffix(".mlir")
-        imports = [flag for flag in flags if flag.startswith("--kv-dtype")]
+        imports = [flag for flag in flags if flag.startswith(("--kv-dtype", "--with-"))]
         draws = self.drafters[drafter]
         depth = () if any("draft-tree" in flag for flag in draws) else ("-k", DRAFTS)
         self.call("mtp-import", weights, "-o", module, *draws, *depth, "--max-batch", SLOTS,
@@ -369,7 +370,22 @@ def check_simulator(fixture):
     check(tokens("cpu", 0), plain, "tokens on the CPU")
 
 
+def check_structured(fixture):
+    """Answers match their schemas, and an agent gets valid calls only."""
+    artifact = fixture.artifact("suffix")
+    ended, count = structured.run(artifact, 40 if fixture.is_long else 8)
+    # A small model may write digits or a string up to its limit of tokens.
+    check(ended >= count * 3 // 4, True, f"most of {count} answers end, got {ended}")
+    agent = SOURCE / "test/Tools/Inputs/serve/agent.py"
+    turns = 200 if fixture.is_long else 10
+    done = subprocess.run([sys.executable, "-B", agent, artifact, str(turns)], cwd=fixture.out,
+                          capture_output=True, text=True, check=False)
+    check((done.returncode, done.stderr), (0, ""), "an agent")
+    print(f"structured: {ended} of {count} answers ended; {done.stdout.strip()}")
+
+
 PARTS = {"text": check_text, "perplexity": check_perplexity, "server": check_server,
+         "structured": check_structured,
          "lossless": check_lossless, "simulator": check_simulator}
 
 

@@ -140,6 +140,37 @@ except KeyboardInterrupt:
         left = [path.name for path in (self.folder / "mtpc" / "models").iterdir()]
         self.assertEqual([name for name in left if name.endswith((".bin", ".work"))], [])
 
+    def test_tune(self):
+        model = mtpc.compile(support.BUNDLED, drafter="lookup:1,3", k=1, max_batch=1,
+                             max_context=64, threads=1)
+        with self.assertLogs("mtpc", logging.INFO):
+            profile = mtpc.tune(model, minutes=0.05, prompts=["Once upon", "The king"],
+                                max_tokens=16, context=[16])
+        self.assertTrue(profile.report()["machines"][0]["decisions"])
+        self.assertIn("profile version", mtpc.dump(profile))
+        self.assertTrue(json.loads(mtpc.dump(profile.path, json=True)))
+        with self.assertRaisesRegex(mtpc.InvalidArgumentError, "got a profile"):
+            mtpc.dump(profile, program="decode")
+        expected = model.generate("Once upon", max_tokens=20).tokens
+        for session in (mtpc.Model(model.path, profile=profile, threads=1).session(k="auto"),
+                        model.session(k="auto", profile=profile.path, threads=1)):
+            self.assertEqual(session.generate("Once upon", max_tokens=20).tokens, expected)
+        # Costs are of one thread.
+        with self.assertLogs("mtpc", logging.WARNING) as logs:
+            model.session(k="auto", profile=profile, threads=2)
+        self.assertIn("profile: machines.threads: expected 2, got 1", "\n".join(logs.output))
+        with self.assertRaisesRegex(mtpc.FailedPreconditionError, "expected a profile of"):
+            support.bundled("suffix", profile=profile)
+        made = self.folder / "model.profile"
+        self.assertEqual(mtpc.tune(model.path, made, minutes=0.02, max_tokens=16, context=[16],
+                                   threads=1, merge=profile).path, str(made))
+        self.assertTrue(made.exists())
+        path = pathlib.Path(profile.path)
+        del profile
+        self.assertFalse(path.exists())
+        with self.assertRaisesRegex(mtpc.CompileError, "mtp-tune failed .*nothing"):
+            mtpc.tune("/nothing/here", made)
+
     def test_dump(self):
         model = support.bundled()
         tool = subprocess.run(["mtp-dump", model.path, "--json"], check=True, capture_output=True,
@@ -213,6 +244,16 @@ class Types(unittest.TestCase):
         defined = {node.name for node in ast.parse(stub).body
                    if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
         self.assertEqual(defined | {"version"}, {n for n in dir(_core) if not n.startswith("__")})
+
+    def test_fields_have_docstrings(self):
+        import ast
+        source = (support.TREE / "tools/python/mtpc/types.py").read_text(encoding="utf-8")
+        for kind in ast.parse(source).body:
+            body = kind.body if isinstance(kind, ast.ClassDef) else []
+            for field, after in zip(body, [*body[1:], None]):
+                if isinstance(field, ast.AnnAssign):
+                    text = after.value if isinstance(after, ast.Expr) else None
+                    self.assertIsInstance(text, ast.Constant, f"{kind.name}.{field.target.id}")
 
     def test_docstrings(self):
         for name in mtpc.__all__:

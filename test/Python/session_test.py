@@ -27,10 +27,6 @@ TEXT = "The king said to the king that the king"
 PROMPTS = [TEXT, "Once upon a time", "A dog", "It was the best of times, it was the worst of"]
 
 
-def run_tool(*arguments):
-    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
-
-
 class Generation(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -38,7 +34,7 @@ class Generation(unittest.TestCase):
 
     def test_equals_mtp_run(self):
         for temperature in (0, 1):
-            report = json.loads(run_tool(
+            report = json.loads(support.run_tool(
                 "mtp-run", self.model.path, "--prompt", TEXT, "-n", "60", "--json",
                 "--temperature", str(temperature), "--seed", "7"))
             sequence, = report["sequences"]
@@ -110,8 +106,8 @@ class Generation(unittest.TestCase):
 
     def test_scores_equal_mtp_run(self):
         text = " ".join(PROMPTS * 12)
-        report = json.loads(run_tool("mtp-run", self.model.path, "--perplexity", "--prompt", text,
-                                     "--json"))
+        report = json.loads(support.run_tool(
+            "mtp-run", self.model.path, "--perplexity", "--prompt", text, "--json"))
         scores = self.model.score(text)
         self.assertEqual(len(scores), report["tokens"])
         self.assertGreater(len(scores), 256)  # several chunks
@@ -123,14 +119,6 @@ class Generation(unittest.TestCase):
             self.model.score(ids * 9)
         with self.assertRaises(mtpc.InvalidArgumentError):
             self.model.score([1, 4096, 2])
-
-    def test_reasoning_is_apart(self):
-        from mtpc import _core
-        decoder = _core.Decoder.for_answer(self.model._handle, "think", "")
-        ids = self.model.encode("<think>one two</think>three", add_start=False)
-        parts = [decoder.append([token]) for token in ids] + [decoder.finish()]
-        self.assertEqual("".join(part[0] for part in parts).strip(), "three")
-        self.assertEqual("".join(part[1] for part in parts).strip(), "one two")
 
     def test_asyncio(self):
         async def collect(prompt):
@@ -158,7 +146,7 @@ class Generation(unittest.TestCase):
         texts = asyncio.run(all_together())
         self.assertEqual(texts, [self.model.generate(p, max_tokens=30).text for p in PROMPTS])
         gc.collect()
-        self.assertEqual(self.model._own_session().unfinished, [])
+        self.assertEqual(self.model._for_texts().unfinished, [])
 
     def test_threads_share_a_session(self):
         expected = [self.model.generate(p, max_tokens=60, temperature=1, seed=1).tokens
@@ -346,10 +334,16 @@ class Sessions(unittest.TestCase):
         return path
 
     def test_fields_of_a_wrong_type(self):
-        cases = [({"max_tokens": -1}, "whole number of 0 to 4294967295 as 'max_tokens', got -1"),
-                 ({"temperature": "hot"}, "a number as 'temperature', got 'hot'"),
-                 ({"ignore_eos": 3}, "True or False as 'ignore_eos', got 3"),
-                 ({"stop_tokens": ["a"]}, r"token ids as 'stop_tokens', got \['a'\]")]
+        cases = [({"max_tokens": -1}, "max_tokens: expected .* of 0 to 4294967295, got -1"),
+                 ({"max_tokens": True}, "max_tokens: expected a whole number .*, got True"),
+                 ({"temperature": "hot"}, "temperature: expected a number, got 'hot'"),
+                 ({"ignore_eos": 3}, "ignore_eos: expected True or False, got 3"),
+                 ({"logit_bias": [1]}, "logit_bias: expected numbers by token ids"),
+                 ({"logit_bias": {"a": 1}}, "logit_bias: expected numbers by token ids"),
+                 ({"logprobs": 21}, "logprobs of at most 20, got 21"),
+                 ({"logprobs": "all"}, "logprobs: expected a whole number"),
+                 ({"logprobs_mode": "log"}, "logprobs_mode: expected 'raw' or 'processed'"),
+                 ({"stop_tokens": ["a"]}, r"stop_tokens: expected token ids, got \['a'\]")]
         for fields, text in cases:
             with self.subTest(fields=fields), \
                     self.assertRaisesRegex(mtpc.InvalidArgumentError, text):
@@ -426,7 +420,7 @@ try:
     forever()
 except KeyboardInterrupt:
     pass
-assert session.unfinished == [] and model._own_session().unfinished == []
+assert session.unfinished == [] and model._for_texts().unfinished == []
 assert model.generate({text!r}, max_tokens=20).tokens == expected
 print("still here")
 """

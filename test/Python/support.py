@@ -5,6 +5,7 @@ usage of a test: NAME_test.py BUILD [unittest's arguments]
 
 import os
 import pathlib
+import subprocess
 import sys
 import unittest
 
@@ -34,6 +35,11 @@ def bundled(drafter="lookup:1,3", **options):
 
     return mtpc.compile(BUNDLED, drafter=drafter, k=3, max_batch=4, max_context=512,
                         threads=1, **options)
+
+
+def run_tool(*arguments):
+    """Returns what a program prints."""
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
 def main():

@@ -23,7 +23,8 @@ BUILD = support.begin()
 for name in ("nanobind", "scikit_build_core", "auditwheel"):
     support.packages.skip_without(name)
 PACKAGES = os.environ["PYTHONPATH"].split(os.pathsep)[1]
-PAGES = [support.TREE / "tools" / "python" / name for name in ("README.md", "ACCEPT_RULE.md")]
+PAGES = [support.TREE / "tools" / "python" / name
+         for name in ("README.md", "OPTIONS.md", "ACCEPT_RULE.md")]
 
 
 def run(*command, **options):
@@ -80,7 +81,8 @@ class Wheel(unittest.TestCase):
         self.assertRegex(self.wheel.name, r"^mtpc-[\d.]+-cp\d+-cp\d+-manylinux_2_36_x86_64\.whl$")
         with zipfile.ZipFile(self.wheel) as archive:
             names = archive.namelist()
-        for expected in ("mtpc/py.typed", "mtpc/_core.pyi", "mtpc/bin/mtpc", "mtpc/bin/mtp-import"):
+        for expected in ("mtpc/py.typed", "mtpc/_core.pyi", "mtpc/bin/mtpc", "mtpc/bin/mtp-import",
+                         "mtpc/bin/mtp-tune"):
             self.assertIn(expected, names)
         self.assertTrue(any("libLLVM" in name for name in names))
         source = {path.name for path in (support.TREE / "tools/python/mtpc").iterdir()
@@ -88,7 +90,7 @@ class Wheel(unittest.TestCase):
         self.assertEqual(source - {pathlib.Path(name).name for name in names}, set())
 
     def test_libraries_come_from_the_wheel(self):
-        for name in ("mtpc", "mtp-import"):
+        for name in ("mtpc", "mtp-import", "mtp-tune"):
             listing = run("ldd", str(self.site / "mtpc" / "bin" / name))
             for library in ("LLVM", "MLIR", "simdjson", "sentencepiece", "pcre2"):
                 lines = [line for line in listing.splitlines() if library in line]
@@ -106,7 +108,9 @@ class Wheel(unittest.TestCase):
     def test_examples_of_the_pages(self):
         found = blocks()
         headings = [heading for heading, _ in found]
-        for heading in ("Chat", "Scoring a file", "Comparing drafters", "A new accept rule"):
+        for heading in ("Chat", "Scoring a file", "Comparing drafters", "A new accept rule",
+                        "Log-probabilities and rules", "Stop strings and grammars",
+                        "Calls of tools", "Profiles"):
             self.assertIn(heading, headings)
         folder = self.work / "examples"
         shutil.copytree(support.BUNDLED, folder / "story")
@@ -117,6 +121,12 @@ class Wheel(unittest.TestCase):
                 out = self.use(code, folder)
                 print(f"-- {heading}\n{out}", flush=True)
                 self.assertTrue(out)
+
+    def test_source_distributions_are_refused(self):
+        with self.assertRaisesRegex(AssertionError, "expected a wheel .*, got a source"):
+            run(sys.executable, "-B", "-c", "import wheel_backend; wheel_backend.build_sdist('.')",
+                cwd=support.TREE / "tools" / "python",
+                env=dict(os.environ, PYTHONPATH=os.pathsep.join(["wheel", PACKAGES])))
 
     def test_the_rule_has_30_lines(self):
         code, = [code for heading, code in blocks() if heading == "A new accept rule"]

@@ -294,7 +294,7 @@ TEST(CApi, RulesNeedAModelThatHasThem) {
   uint64_t id = 0;
   auto refused = [&] {
     EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
-    return std::string(mtp_message()).find("--with-logit-rules") !=
+    return std::string(mtp_message()).find("--without-logit-rules") !=
            std::string::npos;
   };
   request.frequency_penalty = 0.5f;
@@ -304,6 +304,17 @@ TEST(CApi, RulesNeedAModelThatHasThem) {
   request.bias_count = 1;
   EXPECT_TRUE(refused());
   request.bias_count = 0;
+  int32_t words[] = {1, 2, 3};
+  uint32_t sizes[] = {2, 1};
+  request.bad_words = words;
+  request.bad_word_sizes = sizes;
+  request.bad_word_count = 2;
+  EXPECT_TRUE(refused());
+  sizes[0] = UINT32_MAX;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OUT_OF_RANGE);
+  request.bad_word_sizes = nullptr;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  request.bad_word_count = 0;
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
   mtp_session_free(session);
   mtp_model_free(model);
@@ -376,6 +387,36 @@ TEST(CApi, RequestsSayHowTheyAreScheduled) {
   EXPECT_EQ(cached(), 0u);
   request.cache_salt = nullptr;
   EXPECT_EQ(cached(), 0u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, SavesAndRestoresPrefixes) {
+  mtp_model *model = load();
+  std::vector<int32_t> prompt(18, 3);
+  std::string path = testing::TempDir() + "/c-prefix";
+  mtp_session *session = create(model);
+  auto save = [&](mtp_session *of, const char *to, uint64_t *length) {
+    return mtp_session_save_prefix(of, prompt.data(), prompt.size(), to,
+                                   length);
+  };
+  EXPECT_EQ(save(session, path.c_str(), nullptr), MTP_NOT_FOUND);
+  generate(session, prompt, 4);
+  uint64_t saved = 0, restored = 0;
+  EXPECT_EQ(save(session, path.c_str(), &saved), MTP_OK) << mtp_message();
+  EXPECT_GE(saved, 12u);
+  EXPECT_EQ(save(nullptr, path.c_str(), &saved), MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(save(session, nullptr, &saved), MTP_INVALID_ARGUMENT);
+  mtp_session_free(session);
+  session = create(model);
+  EXPECT_EQ(mtp_session_restore_prefix(session, path.c_str(), &restored),
+            MTP_OK)
+      << mtp_message();
+  EXPECT_EQ(restored, saved);
+  EXPECT_EQ(mtp_session_restore_prefix(session, "none", nullptr),
+            MTP_NOT_FOUND);
+  EXPECT_EQ(mtp_session_restore_prefix(session, nullptr, nullptr),
+            MTP_INVALID_ARGUMENT);
   mtp_session_free(session);
   mtp_model_free(model);
 }

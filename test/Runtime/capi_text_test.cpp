@@ -155,7 +155,7 @@ TEST(CApi, ConstraintsNeedAModelWithMasks) {
   request.prompt_count = 1;
   request.constraint = constraint;
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
-  EXPECT_NE(std::string_view(mtp_message()).find("--with-logit-rules"),
+  EXPECT_NE(std::string_view(mtp_message()).find("--without-logit-rules"),
             std::string_view::npos);
   request.size = offsetof(mtp_request, constraint);
   EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK);

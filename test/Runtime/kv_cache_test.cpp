@@ -177,6 +177,22 @@ TEST(KvCache, PrefixesNameTheMakersOfTheirPages) {
                                                PageProvenance::Plan}));
 }
 
+// Pages after a forgotten one go, too: they would keep equal pages out.
+TEST(KvCache, ForgetsWhatFollows) {
+  KvCacheManager kv(config(24));
+  std::vector<int32_t> all = tokens(21);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(kv.begin(0, all, 21), 0);
+    kv.commit(0, 21);
+    kv.publish(0, all);
+    kv.release(0);
+    EXPECT_EQ(kv.cachedPages(), 5u);
+    EXPECT_EQ(kv.forget(tokens(9), {}), 2u);
+    EXPECT_EQ(kv.cachedPages(), 0u);
+    EXPECT_TRUE(kv.checkInvariant().isOk());
+  }
+}
+
 // A sequence that continues from a snapshot says so, and its pages are found by
 // their provenance.
 TEST(KvCache, PagesMayBeFilledByOthersMeans) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/exec/schedule/DraftPolicy.h"
+#include "support/RecordedRounds.h"
 
 #include <algorithm>
 #include <array>
@@ -17,10 +18,10 @@
 #include <string>
 
 using namespace mtp;
+using namespace mtp::test;
 
 namespace {
 
-constexpr uint32_t kMaxK = 4;
 using Rates = std::vector<double>;
 
 /// Costs of rounds on a machine, in microseconds.
@@ -270,65 +271,6 @@ TEST_P(DraftPolicyOn, GivesSlotsWhatTheirDraftsAreWorth) {
 
 namespace {
 
-/// Rounds of a model by k, in microseconds: the first rounds, and those after
-/// 900 tokens.
-struct Recorded {
-  const char *name;
-  uint32_t batch;
-  std::array<double, kMaxK + 1> first, last;
-
-  double full(uint32_t k, double tokens) const {
-    return 1e-6 * (first[k] + (last[k] - first[k]) * tokens / 900);
-  }
-  /// Returns the seconds of a round. More than half of the cost of drafts is
-  /// the rows that verify them.
-  double seconds(const RoundCostModel::Work &work, double tokens) const {
-    double all = full(work.k, tokens);
-    if (work.k == 0)
-      return all;
-    double row = 0.6 * (all - full(0, tokens)) / (work.k * batch);
-    return all - row * (batch * (work.k + 1) - work.rows);
-  }
-};
-
-/// At one context: `step` milliseconds, and the factors of rounds.
-constexpr Recorded at(const char *name, uint32_t batch, double step,
-                      std::array<double, kMaxK> times) {
-  Recorded of{name, batch, {1000 * step}, {}};
-  for (uint32_t k = 1; k <= kMaxK; ++k)
-    of.first[k] = 1000 * step * times[k - 1];
-  of.last = of.first;
-  return of;
-}
-/// The bundled model on one thread (an EPYC with AVX-512, bf16 and VNNI). Also
-/// the 1.10 B shape and the shape with experts from
-/// tools/mtp-bench/MEASURED.md, on processors that read weights up to few rows
-/// and up to many.
-constexpr Recorded kRecorded[] = {
-    {"bundled", 1, {146, 217, 288, 359, 433}, {205, 327, 452, 559, 692}},
-    {"bundled", 2, {188, 269, 428, 505, 731}, {326, 531, 784, 991, 1344}},
-    {"bundled", 4, {226, 392, 669, 829, 1051}, {546, 875, 1362, 1662, 2089}},
-    {"bundled",
-     8,
-     {338, 734, 1193, 1598, 1902},
-     {1078, 1751, 2438, 2926, 3636}},
-    {"bundled",
-     16,
-     {616, 1316, 2280, 2981, 3686},
-     {2162, 3370, 4596, 5568, 6708}},
-    at("bf16_zen5", 1, 90, {1.11, 1.25, 1.38, 1.54}),
-    at("bf16_zen5", 4, 90, {1.13, 1.70, 1.94, 2.48}),
-    at("int4_4096_zen5", 1, 25, {1.18, 1.31, 1.47, 1.63}),
-    at("experts_bf16_zen5", 1, 13, {1.70, 2.49, 2.89, 3.38}),
-    at("int4_amx", 1, 24.9, {1.20, 1.42, 1.53, 1.66}),
-    at("int4_amx", 4, 34.9, {1.21, 1.57, 1.69, 2.20}),
-    at("int8_zen3", 1, 35.5, {0.94, 1.10, 1.42, 1.86}),
-    at("int4_zen3", 1, 18.8, {1.27, 1.38, 1.79, 2.25}),
-    at("bf16_zen3", 4, 71.1, {1.95, 3.21, 4.12, 5.40}),
-    at("int4_zen3", 4, 28.2, {1.99, 3.48, 5.42, 6.01}),
-    at("experts_int4_zen3", 1, 5.7, {1.70, 2.22, 3.15, 3.90}),
-    at("experts_int4_zen3", 4, 15.5, {1.73, 2.55, 3.15, 3.80})};
-
 /// Three texts that the bundled model wrote.
 const std::vector<Rates> kWritten = {
     {0.8, 0.72, 0.85, 0.82}, {0.69, 0.78, 0.3, 0.5}, {0.93, 0.95, 0.9, 0.92}};
@@ -400,11 +342,12 @@ INSTANTIATE_TEST_SUITE_P(Rounds, DraftPolicyOnRecord,
                          });
 
 // A new session knows neither costs nor texts, and is over soon. While it runs,
-// its rounds become up to three times as long.
+// its rounds become up to three times as long. It tries one more draft at a
+// time.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessions) {
   for (double tokens : {300, 900}) {
     Ratios of = replay(GetParam(), {{kWritten, GetParam().batch, tokens}}, 10);
-    EXPECT_LE(of.best, 1.03) << of.text << "; " << tokens << " tokens";
+    EXPECT_LE(of.best, 1.035) << of.text << "; " << tokens << " tokens";
   }
 }
 
@@ -450,18 +393,35 @@ TEST_P(DraftPolicyOnRecord, IsCloseToNoDraftsWhereTheyDoNotPay) {
 /// Five workloads: three kinds of text, texts of the bundled model, and text
 /// whose drafts are never accepted.
 static const std::vector<std::vector<Rates>> kWorkloads = {
-    {kEasy}, {kMixed}, {kHard}, kWritten, {{0.02, 0.02, 0.02, 0.02}}};
+    {kEasy},
+    {kMixed},
+    {kHard},
+    kWritten,
+    {{0.02, 0.02, 0.02, 0.02}},
+    {{0.53, 0.54, 0.58, 0.5}}};
 
-/// Returns what a profile leaves: rounds of each k at two contexts, as mtp-tune
-/// measures them, and the mean acceptance of texts.
+/// The deviation of a cost that a busy machine measures.
+static constexpr double kMeasuringError = 0.03;
+
+/// Returns what a profile leaves: rounds of each k at two contexts, with all
+/// rows and with half of the slots' drafts, as mtp-tune measures them, and the
+/// mean acceptance of texts. With a seed, costs have errors.
 static DraftPolicy::LearnedCosts profileOf(const Recorded &of,
-                                           const std::vector<Rates> &texts) {
+                                           const std::vector<Rates> &texts,
+                                           uint64_t seed = 0) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<> error(1, seed ? kMeasuringError : 0);
   DraftPolicy::LearnedCosts learned;
   std::vector<RoundCostModel::Measured> measured;
-  for (uint64_t tokens : {100, 640})
+  for (uint64_t tokens : {40, 120, 640})
     for (uint32_t k = 0; k <= kMaxK; ++k)
-      measured.push_back({{of.batch, k, of.batch * (k + 1), of.batch * tokens},
-                          of.full(k, double(tokens))});
+      for (uint32_t drafting : {of.batch, of.batch / 2}) {
+        RoundCostModel::Work work{of.batch, k, of.batch + drafting * k,
+                                  of.batch * tokens};
+        if (drafting == of.batch || (k > 0 && of.batch > 1))
+          measured.push_back(
+              {work, of.seconds(work, double(tokens)) * error(random)});
+      }
   learned.cost.begin(measured);
   for (uint32_t j = 0; j < kMaxK; ++j) {
     double sum = 0;
@@ -487,7 +447,7 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfWorkloadsWithAProfile) {
     for (int turn = 0; turn < 3; ++turn)
       parts.push_back({kWorkloads[i], GetParam().batch, 900, 0, true});
     Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
-    EXPECT_LE(of.best, 1.03) << of.text << "; workload " << i;
+    EXPECT_LE(of.best, 1.027) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.01) << of.text << "; workload " << i;
   }
 }
@@ -502,61 +462,29 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfSwitchesWithAProfile) {
   EXPECT_LE(of.none, 1.01) << of.text;
 }
 
+// A profile of a busy machine, with other errors for each of some sessions.
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKWithErrorsOfAProfile) {
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    double best = 0, none = 0;
+    constexpr int kProfiles = 12;
+    for (int seed = 1; seed <= kProfiles; ++seed) {
+      Ratios of =
+          replay(GetParam(), {{kWorkloads[i], GetParam().batch, 150}}, 2,
+                 profileOf(GetParam(), kWorkloads[i], uint64_t(seed)));
+      best += of.best / kProfiles;
+      none += of.none / kProfiles;
+    }
+    EXPECT_LE(best, 1.03) << "workload " << i;
+    EXPECT_LE(none, 1.02) << "workload " << i;
+  }
+}
+
 // A profile of texts of the same kind needs no learning phase.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessionsWithAProfile) {
   for (size_t i = 0; i < kWorkloads.size(); ++i) {
     Ratios of = replay(GetParam(), {{kWorkloads[i], GetParam().batch, 150}}, 20,
                        profileOf(GetParam(), kWorkloads[i]));
     EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
-    EXPECT_LE(of.none, 1.015) << of.text << "; workload " << i;
-  }
-}
-
-// If one more draft makes rounds much longer, all shapes suggest that rows are
-// expensive. Rounds of a shape with fewer rows show that its own rows are not.
-TEST(RoundCostModel, TellsWhatRowsCostInAShape) {
-  const Recorded recorded = at("", 4, 90, {1.13, 1.70, 1.94, 2.48});
-  std::mt19937_64 random(7);
-  std::normal_distribution<> normal(1, 0.03);
-  RoundCostModel cost;
-  auto add = [&](uint32_t k, uint32_t rows) {
-    RoundCostModel::Work work{4, k, rows, 400};
-    cost.add(work, recorded.seconds(work, 0) * std::max(normal(random), 0.9));
-  };
-  for (int round = 0; round < 10; ++round)
-    for (uint32_t k : {0, 1, 2, 3})
-      add(k, 4 * (k + 1));
-  RoundCostModel::Work full{4, 1, 8, 400}, few{4, 1, 4, 400};
-  double row = (recorded.seconds(full, 0) - recorded.seconds(few, 0)) / 4;
-  EXPECT_GT(cost.secondsOfRow(full) / row, 2.5);
-  for (int round = 0; round < 40; ++round)
-    add(1, round % 2 ? 8 : 4);
-  EXPECT_LT(cost.secondsOfRow(full) / row, 1.6);
-  EXPECT_NEAR(cost.seconds(few) / recorded.seconds(few, 0), 1, 0.03);
-}
-
-// The time of a round with drafts after a long text is predicted from rounds
-// without drafts. The extra time is proportional to the extra positions; it is
-// not a factor.
-TEST(RoundCostModel, TellsWhatPositionsCost) {
-  const Recorded &recorded = kRecorded[4]; // 16 slots of the bundled model
-  for (bool grows : {true, false}) {
-    std::mt19937_64 random(7);
-    std::normal_distribution<> normal(1, 0.03);
-    RoundCostModel cost;
-    auto add = [&](uint32_t k, uint64_t tokens) {
-      RoundCostModel::Work work{16, k, 16 * (k + 1), 16 * tokens};
-      cost.add(work, recorded.full(k, grows ? double(tokens) : 0) *
-                         std::max(normal(random), 0.9));
-    };
-    for (uint64_t tokens = 0; tokens < 20; tokens += 2)
-      add(1, tokens);
-    for (uint64_t tokens = 20; tokens < 900; ++tokens)
-      add(0, tokens);
-    double told = cost.seconds({16, 1, 32, 16 * 900});
-    EXPECT_NEAR(told / recorded.full(1, grows ? 900 : 0), 1, 0.15) << grows;
-    // Measured rounds decide.
-    told = cost.seconds({16, 0, 16, 16 * 900});
-    EXPECT_NEAR(told / recorded.full(0, grows ? 900 : 0), 1, 0.05) << grows;
+    EXPECT_LE(of.none, 1.0125) << of.text << "; workload " << i;
   }
 }

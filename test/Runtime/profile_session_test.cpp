@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
 #include "support/FakeLanguage.h"
@@ -39,6 +40,7 @@ std::vector<Request> someRequests() {
     request.maxTokens = 50;
     request.sampling.temperature = i % 2 ? 0.9f : 0.0f;
     request.sampling.seed = 10 + i;
+    request.kind = i % 3 ? "" : "code";
     requests.push_back(request);
   }
   return requests;
@@ -158,6 +160,20 @@ TEST_F(ProfiledSession, RecordsCostsOutcomesAndLoad) {
                                   [](auto &of) { return of.isSampled; }));
   EXPECT_TRUE(std::ranges::any_of(recorded.outcomes,
                                   [](auto &of) { return !of.isSampled; }));
+  ASSERT_EQ(recorded.kinds.size(), 1u);
+  EXPECT_EQ(recorded.kinds[0].name, "code");
+  EXPECT_GT(recorded.kinds[0].outcomes.tried[0], 20u);
+  EXPECT_LT(recorded.kinds[0].outcomes.tried[0], all.tried[0]);
+  // The first output token of a sequence is no round's.
+  uint64_t output = 0, accepted = 0;
+  for (const auto &[token, count] : recorded.tokens.counts) {
+    output += count.output;
+    accepted += count.accepted;
+  }
+  EXPECT_LE(output, 24u * 50u);
+  EXPECT_GE(output, 24u * 49u);
+  EXPECT_EQ(accepted, std::accumulate(all.accepted.begin(), all.accepted.end(),
+                                      uint64_t(0)));
   EXPECT_TRUE(profile::readProfile(profile::writeProfile(recorded)).isOk());
 }
 
@@ -179,6 +195,49 @@ TEST_F(ProfiledSession, StartsFromAProfileWithEqualOutput) {
   rounds = run(*profiled);
   EXPECT_EQ(rounds[0], 0u);
   EXPECT_EQ(rounds[1], 0u);
+}
+
+// More threads than cores may be slower.
+TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
+  profile::Cost cost;
+  cost.lower = cost.median = cost.upper = 0.004;
+  cost.count = 9;
+  profile::Profile of;
+  of.machines = {{"a", 8, 1, false, {cost}}, {"a", 4, 1, false, {cost}}};
+  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+  of.machines[1].costs[0].median = 0.003;
+  EXPECT_EQ(threadsFor(of, "a", 8), 4u);
+  // Other shapes, numbers of processors and machines do not count.
+  EXPECT_EQ(threadsFor(of, "a", 6), 6u);
+  EXPECT_EQ(threadsFor(of, "b", 8), 8u);
+  of.machines[1].costs[0].batch = 2;
+  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+}
+
+// A request that names a kind begins with the kind's acceptance.
+TEST_F(ProfiledSession, BeginsWithTheAcceptanceOfAKind) {
+  profile::Profile recorded = record(0.6);
+  recorded.kinds.clear();
+  for (const char *name : {"hard", "easy"}) {
+    profile::Outcomes of;
+    of.tried = {1000};
+    of.accepted = {name[0] == 'e' ? 990u : 10u};
+    recorded.kinds.push_back({name, of});
+  }
+  write(recorded);
+  auto rounds = [&](const char *kind) {
+    auto model = load();
+    EXPECT_TRUE(model) << model.status().toString();
+    auto session = openClocked(*model, automatic(), clockOf(0.6));
+    Request request = someRequests()[0];
+    request.kind = kind;
+    request.maxTokens = 8;
+    EXPECT_TRUE(session->add(request).isOk());
+    drain(*session);
+    return session->statistics().roundsByK;
+  };
+  EXPECT_GT(rounds("hard")[0], 0u);
+  EXPECT_EQ(rounds("easy")[0], 0u);
 }
 
 TEST_F(ProfiledSession, SaysWhatItDoesNotUse) {

@@ -43,6 +43,16 @@ Profile wholeProfile() {
                                costOf(4, 2, 0.006)};
   profile.load.slots = {5, 9};
   profile.load.contexts = {0, 0, 7};
+  profile.nodes.counts = {{{0}, {1000, 700}},
+                          {{0, 0}, {700, 400}},
+                          {{0, 1}, {700, 90}},
+                          {{1}, {1000, 120}}};
+  profile.kinds = {{"code", {}}, {"prose", {}}};
+  profile.kinds[0].outcomes.tried = {90, 80};
+  profile.kinds[0].outcomes.accepted = {80, 70};
+  profile.confidence.tried[15] = 600;
+  profile.confidence.accepted[15] = 580;
+  profile.tokens.counts = {{7, {500, 300, 250}}, {9, {20, 0, 0}}};
   return profile;
 }
 
@@ -70,6 +80,14 @@ TEST(Profile, KeepsEverythingInItsBytes) {
   EXPECT_EQ(read->machines[0].costs[2].rows, 12u);
   EXPECT_EQ(read->machines[0].costs[2].median, 0.006);
   EXPECT_EQ(read->load.contexts, profile.load.contexts);
+  ASSERT_EQ(read->nodes.counts.size(), 4u);
+  EXPECT_EQ((read->nodes.counts[{0, 1}].accepted), 90u);
+  ASSERT_EQ(read->kinds.size(), 2u);
+  EXPECT_EQ(read->kinds[0].name, "code");
+  EXPECT_EQ(read->kinds[0].outcomes.accepted[1], 70u);
+  EXPECT_EQ(read->confidence.accepted, profile.confidence.accepted);
+  ASSERT_EQ(read->tokens.counts.size(), 2u);
+  EXPECT_EQ(read->tokens.counts[7].drafted, 300u);
   // Equal profiles have equal bytes.
   EXPECT_EQ(writeProfile(*read), writeProfile(profile));
 }
@@ -172,6 +190,101 @@ TEST(Profile, CountsADraftOnlyAfterAllDraftsBeforeIt) {
   of.add(/*drafts=*/1, /*kept=*/0);
   EXPECT_EQ(of.tried, (std::vector<uint64_t>{3, 2, 1}));
   EXPECT_EQ(of.accepted, (std::vector<uint64_t>{2, 1, 1}));
+}
+
+TEST(Profile, NamesWrongOutcomesOfNodesKindsAndConfidences) {
+  auto wrong = [](auto change) {
+    Profile profile = wholeProfile();
+    change(profile);
+    return errorOf(profile);
+  };
+  EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{0, 1}].tried = 701; }),
+            "nodes[0, 1].tried: expected 0 to 700, got 701");
+  EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{1}].accepted = 1001; }),
+            "nodes[1].accepted: expected 0 to 1000, got 1001");
+  EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{2, 0}] = {}; }),
+            "nodes[2, 0].path: expected a node whose parent is in the profile");
+  EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{64}] = {}; }),
+            "nodes[64].path: expected 0 to 63, got 64");
+  EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{}] = {}; }),
+            "nodes.path: expected at least one rank, got none");
+  NodeOutcomes::Path deep(17);
+  EXPECT_EQ(wrong([&](Profile &of) { of.nodes.counts[deep] = {}; }),
+            "nodes[2].path: expected at most 16 entries, got 17");
+  EXPECT_EQ(wrong([](Profile &of) { of.kinds[1].name = "code"; }),
+            "kinds[1].name: expected each kind once, got 'code' again");
+  EXPECT_EQ(wrong([](Profile &of) { of.kinds[1].name.clear(); }),
+            "kinds[1].name: expected letters, digits, '-' and '_', got ''");
+  EXPECT_EQ(wrong([](Profile &of) { of.kinds.resize(17); }),
+            "kinds: expected at most 16 entries, got 17");
+  EXPECT_EQ(wrong([](Profile &of) { of.confidence.accepted[3] = 1; }),
+            "confidence_accepted[3]: expected 0 to 0, got 1");
+  EXPECT_EQ(wrong([](Profile &of) { of.tokens.counts[7].accepted = 301; }),
+            "tokens[token 7].accepted: expected 0 to 300, got 301");
+}
+
+// A few runs of a text must not show its tokens.
+TEST(Profile, WritesNoSmallCountsOfTokens) {
+  Profile profile = wholeProfile();
+  profile.tokens.counts = {
+      {1, {19, 19, 19}}, {2, {25, 30, 19}}, {3, {4, 20, 20}}};
+  Result<Profile> read = readProfile(writeProfile(profile));
+  ASSERT_TRUE(read) << read.status().message();
+  ASSERT_EQ(read->tokens.counts.size(), 2u);
+  EXPECT_EQ(read->tokens.counts[2].output, 25u);
+  EXPECT_EQ(read->tokens.counts[2].accepted, 0u);
+  EXPECT_EQ(read->tokens.counts[3].output, 0u);
+}
+
+// Nodes: 0 the anchor; 1, 2 and 3 follow it; 4 and 5 follow 2; 6 follows 4.
+TEST(Profile, CountsANodeOnlyIfItsParentWasAccepted) {
+  const std::vector<int32_t> parents = {-1, 0, 0, 0, 2, 2, 4};
+  NodeOutcomes of;
+  of.add(parents, 7, std::vector<uint32_t>{2, 5});
+  of.add(parents, 7, std::vector<uint32_t>{1});
+  of.add(parents, 3, {});
+  EXPECT_EQ(of.counts[{0}].tried, 3u);
+  EXPECT_EQ(of.counts[{0}].accepted, 1u);
+  EXPECT_EQ(of.counts[{1}].accepted, 1u);
+  EXPECT_EQ(of.counts[{2}].tried, 2u);
+  EXPECT_EQ((of.counts[{1, 0}].tried), 1u);
+  EXPECT_EQ((of.counts[{1, 1}].accepted), 1u);
+  EXPECT_EQ(of.counts.size(), 5u);
+  // Wrong numbers of a program do no harm.
+  of.add(parents, 99, std::vector<uint32_t>{99, 1});
+  of.add(std::vector<int32_t>{0, 0, 99, -5}, 4, std::vector<uint32_t>{0});
+}
+
+TEST(Profile, KeepsTheLimitsOfOutcomes) {
+  Profile into = wholeProfile(), from = wholeProfile();
+  for (uint32_t i = 0; i < 64; ++i) {
+    auto rank = uint8_t(i);
+    from.nodes.counts[{rank}] = {1 << 20, 1 << 16};
+    for (uint32_t j = 0; j < 64; ++j)
+      from.nodes.counts[{rank, uint8_t(j)}] = {(1 << 15) + j, 9};
+    from.kinds.push_back({"kind_" + std::to_string(i), {}});
+  }
+  for (uint32_t token = 0; token < kMostCountedTokens + 99; ++token)
+    from.tokens.counts[token] = {100 + token, 50, 40};
+  for (int turn = 0; turn < 3; ++turn)
+    merge(into, from);
+  EXPECT_EQ(errorOf(into), "");
+  EXPECT_EQ(into.nodes.counts.size(), kMostTreeNodes);
+  EXPECT_EQ(into.kinds.size(), kMostKinds);
+  EXPECT_EQ(into.tokens.counts.size(), kMostCountedTokens);
+  EXPECT_LT(writeProfile(into).size(), kMostBytes);
+}
+
+TEST(Profile, CountsConfidencesThatWereTried) {
+  ConfidenceOutcomes of;
+  of.add(std::vector<float>{0.99f, 0.5f, 0.2f}, /*kept=*/1);
+  of.add(std::vector<float>{1.0f, std::numeric_limits<float>::quiet_NaN()}, 2);
+  EXPECT_EQ(of.tried[15], 2u);
+  EXPECT_EQ(of.accepted[15], 2u);
+  EXPECT_EQ(of.tried[8], 1u);
+  EXPECT_EQ(of.accepted[8], 0u);
+  EXPECT_EQ(of.tried[3], 0u);
+  EXPECT_EQ(of.tried[0], 1u);
 }
 
 TEST(Profile, MergesCountsAndMeansOfEqualShapes) {

@@ -316,9 +316,10 @@ TEST(SlotState, TheStatesOfRulesAreChecked) {
   EXPECT_NE(message("host_drafts", {slots, nodes + 1})
                 .find("'host_drafts': expected "),
             std::string::npos);
-  for (const char *name : {"token_counts", "logit_bias"}) {
-    EXPECT_EQ(message(name, {slots, vocab}), "");
-    EXPECT_NE(message(name, {slots, vocab + 1})
+  for (auto [name, words] : {std::pair("token_counts", countWords(vocab)),
+                             {"logit_bias", uint64_t(vocab)}}) {
+    EXPECT_EQ(message(name, {slots, words}), "");
+    EXPECT_NE(message(name, {slots, words + 1})
                   .find(strCat("'", name, "': expected ")),
               std::string::npos);
   }

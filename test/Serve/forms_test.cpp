@@ -328,7 +328,8 @@ TEST(Messages, NameTheFieldThatIsWrong) {
            {R"("tools": [{"name": "a"}])", "tools"},
            {R"("tool_choice": {"type": "any"})", "tool_choice"},
            {R"("stop_sequences": [3])", "stop_sequences"},
-           {R"("output_config": {"format": {}})", "output_config.format"},
+           {R"("output_config": {"format": {"type": "x"}})",
+            "output_config.format.type"},
            {R"("thinking": {"type": "x"})", "thinking"},
            {R"("n": 2)", "n"}})
     EXPECT_EQ(param(strCat("\"max_tokens\": 1, ", user, ", ", field)), name);
@@ -474,10 +475,11 @@ TEST(Responses, NameTheFieldThatIsWrong) {
            {R"("conversation": "c")", "conversation"},
            {R"("background": true)", "background"},
            {R"("truncation": "auto")", "truncation"},
-           {R"("text": {"format": {"type": "json_schema"}})", "text.format"},
+           {R"("text": {"format": {"type": "json_schema"}})",
+            "text.format.schema"},
            {R"("text": {"verbosity": "low"})", "text.verbosity"},
            {R"("reasoning": {"other": 1})", "reasoning.other"},
-           {R"("include": ["message.output_text.logprobs"])", "include[0]"},
+           {R"("include": ["message.input_image.image_url"])", "include[0]"},
            {R"("tools": [{"type": "web_search"}])", "tools[0].type"},
            {R"("prompt": {"id": "p"})", "prompt"}})
     EXPECT_EQ(param(strCat("\"input\": \"a\", ", field)), name);

@@ -119,7 +119,7 @@ TEST(GrammarFields, AreRefusedByAModelWithoutMasks) {
   MaybeError error = parseCompletion(body, facts, request);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->param, "guided_choice");
-  EXPECT_NE(error->message.find("--with-logit-rules"), std::string::npos);
+  EXPECT_NE(error->message.find("--without-logit-rules"), std::string::npos);
   facts.hasGrammars = true;
   request = {};
   EXPECT_FALSE(parseCompletion(body, facts, request));
@@ -135,13 +135,14 @@ TEST(GrammarCompiler, SharesEqualGrammarsAndNamesTheField) {
   facts.tokenizer = tokenizer.get();
   facts.generation.eos = {256};
   GrammarCompiler compiler(facts);
-  GrammarRequest asked{{Source::Kind::Regex, "ab+", {}}, "guided_regex", false};
+  GenerationRequest asked;
+  asked.grammar = {{Source::Kind::Regex, "ab+", {}}, "guided_regex"};
   std::shared_ptr<const TokenConstraint> first, second;
-  ASSERT_FALSE(compiler.compile(asked, first));
-  ASSERT_FALSE(compiler.compile(asked, second));
+  ASSERT_FALSE(compiler.compile(asked, "", first));
+  ASSERT_FALSE(compiler.compile(asked, "", second));
   EXPECT_EQ(first, second);
-  asked.source.text = "ab";
-  ASSERT_FALSE(compiler.compile(asked, second));
+  asked.grammar->source.text = "ab";
+  ASSERT_FALSE(compiler.compile(asked, "", second));
   EXPECT_NE(first, second);
 
   std::vector<uint32_t> words((facts.vocab + 31) / 32);
@@ -151,9 +152,9 @@ TEST(GrammarCompiler, SharesEqualGrammarsAndNamesTheField) {
   EXPECT_TRUE(continueConstraint(first, a)->begin()->mask(words).isOk());
   EXPECT_FALSE(continueConstraint(first, {2})->begin()->mask(words).isOk());
 
-  asked = {
-      {Source::Kind::JsonSchema, R"({"not": {}})", {}}, "json_schema", false};
-  MaybeError error = compiler.compile(asked, first);
+  asked.grammar = {{Source::Kind::JsonSchema, R"({"not": {}})", {}},
+                   "json_schema"};
+  MaybeError error = compiler.compile(asked, "", first);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->param, "json_schema");
   EXPECT_EQ(error->status, 400u);

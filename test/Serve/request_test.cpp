@@ -115,7 +115,7 @@ TEST(Request, TakesAllItsFields) {
     "n": 3, "k": 2, "echo": true, "ignore_eos": true, "stream": true,
     "stream_options": {"include_usage": true}, "return_token_ids": true,
     "return_round_tokens": true, "min_tokens": 6, "priority": -4,
-    "cache_salt": "salt", "timeout": 2.5,
+    "cache_salt": "salt", "kind": "code", "timeout": 2.5,
     "skip_special_tokens": false, "add_special_tokens": false, "user": "u"})");
   EXPECT_EQ(r.model, "other");
   ASSERT_EQ(r.prompts.size(), 2u);
@@ -140,6 +140,7 @@ TEST(Request, TakesAllItsFields) {
   EXPECT_EQ(sequence.minTokens, 6u);
   EXPECT_EQ(sequence.priority, -4);
   EXPECT_EQ(sequence.cacheSalt, "salt");
+  EXPECT_EQ(sequence.kind, "code");
   EXPECT_FALSE(r.skipSpecialTokens || r.addSpecialTokens);
   EXPECT_EQ(parsed(with(R"("k": "auto")")).k, Request::kAutomatic);
   EXPECT_EQ(parsed(with(R"("seed": -1)")).sampling.seed, UINT64_MAX);
@@ -220,6 +221,8 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("priority": 2147483648)", "priority"},
            {R"("cache_salt": "")", "cache_salt"},
            {R"("cache_salt": 5)", "cache_salt"},
+           {R"("kind": "two words")", "kind"},
+           {R"("kind": 1)", "kind"},
            {R"("timeout": 0)", "timeout"},
            {R"("timeout": "soon")", "timeout"},
            {R"("n": 1, "n": 2)", "n"},

@@ -94,9 +94,9 @@ TEST(RuleFields, NameTheFlagThatAModelLacks) {
   for (const char *field :
        {R"("logit_bias": {"1": 5})", R"("frequency_penalty": 0.5)",
         R"("presence_penalty": -1)", R"("repetition_penalty": 1.1)",
-        R"("allowed_token_ids": [1])"})
+        R"("allowed_token_ids": [1])", R"("bad_words": ["a"])"})
     EXPECT_NE(refused(field, /*hasLogitRules=*/false)
-                  .message.find("--with-logit-rules"),
+                  .message.find("--without-logit-rules"),
               std::string::npos)
         << field;
   GenerationRequest request;
@@ -106,14 +106,59 @@ TEST(RuleFields, NameTheFlagThatAModelLacks) {
       facts(false), request));
 }
 
-// llama-server counts other tokens than vLLM.
-TEST(RuleFields, PenaltiesAreForOtherPathsThanCompletion) {
-  GenerationRequest request;
-  MaybeError error =
-      parseNative(with(R"("presence_penalty": 1)"), facts(true), request);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->param, "presence_penalty");
+// llama-server counts the last tokens, prompts among them.
+TEST(RuleFields, PenaltiesOfCompletionCountAllTokensOrNone) {
+  auto parse = [](std::string_view field, GenerationRequest &request) {
+    return parseNative(with(field), facts(true), request);
+  };
+  for (const char *field :
+       {R"("presence_penalty": 1)", R"("frequency_penalty": -1)",
+        R"("repeat_penalty": 1.1)", R"("repeat_penalty": 1.1,
+        "repeat_last_n": 95)"}) {
+    GenerationRequest request;
+    MaybeError error = parse(field, request);
+    ASSERT_TRUE(error) << field;
+    EXPECT_EQ(error->param, "repeat_last_n");
+  }
+  for (const char *count : {"-1", "96"}) {
+    GenerationRequest request;
+    EXPECT_FALSE(parse(strCat(R"("presence_penalty": 1, "repeat_penalty": 1.5,
+                                 "repeat_last_n": )",
+                              count),
+                       request));
+    EXPECT_EQ(request.rules.repetitionPenalty, 1.5f);
+    EXPECT_EQ(request.rules.presencePenalty, 1.0f);
+    EXPECT_TRUE(request.rules.countsPrompt);
+  }
+  GenerationRequest off;
+  EXPECT_FALSE(parse(R"("repeat_last_n": 0, "repeat_penalty": 1.5)", off));
+  EXPECT_EQ(off.rules.repetitionPenalty, 1.0f);
   GenerationRequest neutral;
-  EXPECT_FALSE(
-      parseNative(with(R"("presence_penalty": 0)"), facts(true), neutral));
+  EXPECT_FALSE(parse(R"("presence_penalty": 0, "repeat_penalty": 1)", neutral));
+  EXPECT_FALSE(neutral.rules.countsPrompt);
+  // On other paths only the name is llama-server's.
+  GenerationRequest other;
+  EXPECT_FALSE(parseCompletion(with(R"("presence_penalty": 1,
+                                       "repeat_penalty": 1.5,
+                                       "repeat_last_n": -1)"),
+                               facts(true), other));
+  EXPECT_FALSE(other.rules.countsPrompt);
+}
+
+TEST(RuleFields, BadWordsNeedATokenizer) {
+  ApiError error = refused(R"("bad_words": ["a"])");
+  EXPECT_EQ(error.param, "bad_words");
+  EXPECT_NE(error.message.find("tokenizer"), std::string::npos);
+  EXPECT_TRUE(rulesOf(R"("bad_words": [])").badWords.empty());
+}
+
+TEST(RuleFields, TheModelHasARepetitionPenalty) {
+  ModelFacts model = facts(true);
+  model.generation.repetitionPenalty = 1.05f;
+  for (auto [field, penalty] :
+       {std::pair(R"("n": 1)", 1.05f), {R"("repetition_penalty": 1)", 1.0f}}) {
+    GenerationRequest request;
+    EXPECT_FALSE(parseCompletion(with(field), model, request));
+    EXPECT_EQ(request.rules.repetitionPenalty, penalty);
+  }
 }

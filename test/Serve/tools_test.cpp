@@ -136,8 +136,9 @@ TEST(ToolRequests, nameTheWrongField) {
             "tools | tools: expected at most 512 tools, got 513");
   EXPECT_EQ(
       rig.chatPrompt(strCat(kChatTools, R"(, "tool_choice": "required")")),
-      "tool_choice | tool_choice: expected 'auto' or 'none', because "
-      "constrained output is not supported yet");
+      "tool_choice | expected 'tool_choice' to be 'auto' or 'none', as the "
+      "model was imported with --without-logit-rules or an --accept rule other "
+      "than exact");
   EXPECT_EQ(ToolRig(ToolFormat::None).chatPrompt(kChatTools),
             "tools | tools: expected none, because the chat template has no "
             "known format of tool calls (mtp-serve --tool-parser names one)");

@@ -43,7 +43,8 @@ FOLDERS = ["compiler", "dialects", "models", "passes", "runtime", "test", "tools
 # may include all.
 COMPILER_SIDE = ["compiler", "passes", "dialects", "runtime/core",
                  "runtime/cache", "runtime/utf8", "runtime/tokenizer",
-                 "runtime/chat", "runtime/artifact", "runtime/json", "runtime/schema"]
+                 "runtime/chat", "runtime/artifact", "runtime/json", "runtime/profile",
+                 "runtime/schema"]
 PASSES = ["passes/Passes.h", "passes/Passes.h.inc", "dialects",
           "runtime/schema"]
 # A room of the GPU's kernels: its own headers, and what all kernels stand on.
@@ -85,6 +86,7 @@ MAY_INCLUDE = {
        EXEC_BASE + ["runtime/exec/memory", f"runtime/exec/{room}"]
        for room in ["schedule", "launch"]},
     "runtime/cache": ["runtime/cache", "runtime/core", "mtp"],
+    "runtime/saved": ["runtime/saved", "runtime/cache", "runtime/core", "mtp"],
     "runtime/json": ["runtime/json", "runtime/core"],
     "runtime/utf8": ["runtime/utf8", "runtime/core", "mtp/utf8.h"],
     "runtime/tokenizer": ["runtime/tokenizer", "runtime/utf8", "runtime/core",
@@ -95,6 +97,8 @@ MAY_INCLUDE = {
     **{f"runtime/grammar/{room}": uses for room, uses in GRAMMAR.items()},
     "runtime/constraint": ["runtime/constraint", "runtime/grammar",
                            "runtime/core", "mtp"],
+    "runtime/calls": ["runtime/calls", "runtime/chat", "runtime/grammar",
+                      "runtime/json", "runtime/core", "mtp"],
     "runtime/chat": ["runtime/chat", "runtime/jinja", "runtime/utf8",
                      "runtime/core", "mtp"],
     "runtime/chat/tools": ["runtime/chat/tools", "runtime/json", "runtime/utf8",
@@ -111,7 +115,7 @@ MAY_INCLUDE = {
     "tools/mtp-fill": ["compiler/Artifact", "runtime/core", "tools/support"],
     "tools/mtp-opt": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/mtpc": COMPILER_SIDE + ["tools/compiler-support", "tools/mtpc",
-                                   "runtime/device"],
+                                   "runtime/profile"],
     "tools/compiler-support": COMPILER_SIDE + ["tools/compiler-support"],
     "tools/cmake": ["dialects", "runtime/schema", "tools/cmake"],
     "tools/gpu-check": ["tools/gpu-check"],

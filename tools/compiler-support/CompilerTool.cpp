@@ -127,6 +127,10 @@ void FlagErrors::refuseUnknown(llvm::ArrayRef<char *> arguments) const {
       continue;
     auto [name, value] = argument.ltrim('-').split('=');
     auto known = options.find(name);
+    std::string_view instead = insteadOfFlag(toolName(), name);
+    if (!instead.empty())
+      end("unknown flag '" + argument.split('=').first +
+          "': " + llvm::Twine(instead));
     std::string_view now = newNameOfFlag(name);
     if (known == options.end() && !now.empty() && options.count(now))
       end("unknown flag '" + argument.split('=').first + "': it is now '--" +

@@ -15,6 +15,7 @@ from typing import Callable, NamedTuple
 
 import artifact
 import npy
+import tuning
 from models import MODELS, TINY
 from report import check, data, report
 
@@ -412,6 +413,11 @@ def loop(kit):
         os.remove(path)
 
 
+def tune(kit):
+    """Measures a profile, and compares it with predictions."""
+    tuning.run(kit, generated)
+
+
 def products(kit):
     """Times the products of true widths in chains, and the library's for the same shapes."""
     lines = []
@@ -541,6 +547,7 @@ PARTS = {
     "ring": Part(probe("ring"), 25),
     "wide": Part(wide, 75, simulated=True),
     "mimo": Part(model_part("mimo-7b"), 90),
+    "tune": Part(tune, 150, simulated=True),
     "mimo-32k": Part(model_part("mimo-7b-drafts-32k"), 60),
     "baseline": Part(baseline, 130, simulated=True),
     "products": Part(products, 110, simulated=True),

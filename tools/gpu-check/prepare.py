@@ -14,10 +14,10 @@ from models import MODELS, TINY
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp_e2e_gpu_tests",
-         "mtp_e2e_library_tests")
+TOOLS = ("gpu_probe", "mtp-bench", "mtp-dump", "mtp-fill", "mtp-run", "mtp-tune",
+         "mtp_e2e_gpu_tests", "mtp_e2e_library_tests")
 SCRIPTS = ("gpu-check", "artifact.py", "models.py", "npy.py", "parts.py",
-           "report.py", "tables.py", "baseline.py")
+           "report.py", "tables.py", "tuning.py", "baseline.py")
 # Libraries that every machine has today. The kit contains all others that the tools load.
 SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread)\.so|ld-linux")
 MOST_BYTES = 56 << 20
@@ -52,6 +52,11 @@ def copy_tools(options):
     # It is loaded before the driver of the other machine, so it must have no other dependency.
     shutil.copy(os.path.join(options.build, "tools", "gpu-check", "libgpu_watch.so"),
                 os.path.join(options.out, "lib"))
+
+
+def copy_machines(options):
+    """Copies machines/, the rates with which mtp-tune --simulate predicts."""
+    shutil.copytree(f"{ROOT}/tools/mtp-tune/machines", os.path.join(options.out, "machines"))
 
 
 def make_model(options, name, model):
@@ -170,6 +175,7 @@ def prepare(options):
     options.out = os.path.join(options.prepare, "unpacked")
     os.makedirs(options.out)
     copy_tools(options)
+    copy_machines(options)
     make_models(options, models)
     make_tests(options)
     record_kernels(options)

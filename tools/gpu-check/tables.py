@@ -222,6 +222,21 @@ class Tables:
                    "of each at the same acceptance (goal)",
                    ["model", "us", "its share", "faster"], rows)
 
+    def tuning(self):
+        rows = []
+        for entry in self.entries:
+            match = re.match(r"((.*): slots (\d+), k (\d+)): us$", entry["name"])
+            if entry["part"] != "tune" or not match or "value" not in entry:
+                continue
+            r = self.value("tune", f"{match[1]}: R")
+            ratio = self.value("tune", f"{match[1]}: predicted us for an H100 over measured")
+            best = self.value("tune", f"{match[2]}: slots {match[3]}: best k")
+            rows.append([match[2], match[3], match[4] + (" (best)" if best == int(match[4])
+                                                         else ""),
+                         number(entry["value"], 0), number(r), number(ratio)])
+        self.table("A profile of mtp-tune, and the predictions of mtp-tune --simulate",
+                   ["model", "slots", "k", "us", "R", "predicted over measured"], rows)
+
     def prompts(self):
         rows = []
         for entry in self.entries:
@@ -296,8 +311,8 @@ def make(results):
     if results.get("gpu"):
         tables.lines += [results["gpu"], ""]
     for write in (tables.checks, tables.steps, tables.rounds, tables.attention,
-                  tables.baseline, tables.prompts, tables.launches, tables.graphs, tables.starts,
-                  tables.products, tables.kernels, tables.ends):
+                  tables.tuning, tables.baseline, tables.prompts, tables.launches,
+                  tables.graphs, tables.starts, tables.products, tables.kernels, tables.ends):
         write()
     return "\n".join(tables.lines)
 

@@ -95,6 +95,7 @@ static void writeEnvelope(JsonWriter &json, const Artifact &a) {
     json.field("top_k", g->top_k());
     json.field("top_p", double(g->top_p()));
     json.field("min_p", double(g->min_p()));
+    json.field("repetition_penalty", double(g->repetition_penalty()));
     json.endObject();
   }
 }

@@ -43,6 +43,43 @@ static std::string ratesText(const Outcomes &of) {
   return text.empty() ? "none" : text;
 }
 
+/// Returns a node's path: "0.1" is the second guess after the first draft.
+static std::string pathText(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ".", uint32_t(rank));
+  return text;
+}
+
+static Outcomes outcomesOf(uint64_t tried, uint64_t accepted) {
+  Outcomes of;
+  of.tried = {tried};
+  of.accepted = {accepted};
+  return of;
+}
+
+/// Returns the acceptance by node, kind and confidence, and counts of tokens.
+static std::string acceptanceText(const Profile &of) {
+  std::string text;
+  for (const auto &[path, count] : of.nodes.counts)
+    text += strCat("node ", pathText(path), "  ",
+                   ratesText(outcomesOf(count.tried, count.accepted)), "\n");
+  for (const KindOutcomes &kind : of.kinds)
+    text += strCat("kind '", kind.name, "'  ", ratesText(kind.outcomes), "\n");
+  for (size_t i = 0; i < kConfidenceBuckets; ++i)
+    if (of.confidence.tried[i] > 0)
+      text += strCat("confidence ",
+                     formatted("%.4f", double(i) / double(kConfidenceBuckets)),
+                     "..  ",
+                     ratesText(outcomesOf(of.confidence.tried[i],
+                                          of.confidence.accepted[i])),
+                     "\n");
+  for (const auto &[token, count] : of.tokens.counts)
+    text += strCat("token ", token, "  output ", count.output, ", drafted ",
+                   count.drafted, ", accepted ", count.accepted, "\n");
+  return text;
+}
+
 static std::string costText(const Cost &of) {
   return strCat("  ", nameOf(of.work), " ", hexOf(of.program), "  batch ",
                 of.batch, ", k ", of.k, ", rows ", of.rows, ", positions ",
@@ -50,6 +87,14 @@ static std::string costText(const Cost &of) {
                 formatted("%.4f", of.lower * 1e3), " to ",
                 formatted("%.4f", of.upper * 1e3), ") in ", of.count,
                 " runs\n");
+}
+
+static std::string alternativeText(const Alternative &of) {
+  return strCat("  ", of.tunable, "=", of.value, "  ", nameOf(of.work),
+                ", batch ", of.batch, ", k ", of.k, ", rows ", of.rows,
+                ", positions ", of.positions, "  ", formatted("%.4f", of.ratio),
+                " +- ", formatted("%.4f", of.error),
+                " of the default's time in ", of.pairs, " pairs\n");
 }
 
 static std::string histogramText(const char *name,
@@ -72,11 +117,18 @@ std::string mtp::profileText(const Profile &profile) {
     text +=
         strCat("outcomes ", of.isSampled ? "sampled" : "greedy", ", context ",
                uint64_t(1) << of.context, "..  ", ratesText(of), "\n");
+  text += acceptanceText(profile);
   for (const MachineCosts &of : profile.machines) {
     text += strCat("machine '", of.name, "', threads ", of.threads, ", day ",
                    of.day, of.isBusy ? ", busy" : "", "\n");
     for (const Cost &cost : of.costs)
       text += costText(cost);
+    for (const Alternative &one : of.alternatives)
+      text += alternativeText(one);
+    for (const GemmChoice &one : of.gemms)
+      text += strCat("  library ", one.version, " on ", one.chip, "  rows ",
+                     one.rows, ", outputs ", one.outputs, ", inputs ",
+                     one.inputs, "\n");
   }
   return text + "load\n" + histogramText("slots", profile.load.slots) +
          histogramText("contexts", profile.load.contexts) +
@@ -99,19 +151,6 @@ static void writeOutcomes(JsonWriter &json, const Outcomes &of) {
   writeCounts(json, "accepted", of.accepted);
 }
 
-static void writeCost(JsonWriter &json, const Cost &of) {
-  json.field("work", nameOf(of.work));
-  json.field("program", hexOf(of.program));
-  json.field("batch", of.batch);
-  json.field("k", of.k);
-  json.field("rows", of.rows);
-  json.field("positions", of.positions);
-  json.field("lower", of.lower);
-  json.field("median", of.median);
-  json.field("upper", of.upper);
-  json.field("count", of.count);
-}
-
 /// Writes a list as an array of objects.
 template <typename T, typename WriteT>
 static void writeList(JsonWriter &json, std::string_view name,
@@ -126,12 +165,78 @@ static void writeList(JsonWriter &json, std::string_view name,
   json.endArray();
 }
 
+/// Writes the acceptance by node, kind and confidence, and counts of tokens.
+static void writeAcceptance(JsonWriter &json, const Profile &of) {
+  writeList(json, "nodes",
+            std::vector(of.nodes.counts.begin(), of.nodes.counts.end()),
+            [](JsonWriter &to, const auto &node) {
+              to.field("path", std::vector<int64_t>(node.first.begin(),
+                                                    node.first.end()));
+              to.field("tried", node.second.tried);
+              to.field("accepted", node.second.accepted);
+            });
+  writeList(json, "kinds", of.kinds,
+            [](JsonWriter &to, const KindOutcomes &kind) {
+              to.field("name", kind.name);
+              writeCounts(to, "tried", kind.outcomes.tried);
+              writeCounts(to, "accepted", kind.outcomes.accepted);
+            });
+  const ConfidenceOutcomes &by = of.confidence;
+  writeCounts(json, "confidence_tried", {by.tried.begin(), by.tried.end()});
+  writeCounts(json, "confidence_accepted",
+              {by.accepted.begin(), by.accepted.end()});
+  writeList(json, "tokens",
+            std::vector(of.tokens.counts.begin(), of.tokens.counts.end()),
+            [](JsonWriter &to, const auto &token) {
+              to.field("token", token.first);
+              to.field("output", token.second.output);
+              to.field("drafted", token.second.drafted);
+              to.field("accepted", token.second.accepted);
+            });
+}
+
+static void writeCost(JsonWriter &json, const Cost &of) {
+  json.field("work", nameOf(of.work));
+  json.field("program", hexOf(of.program));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rows", of.rows);
+  json.field("positions", of.positions);
+  json.field("lower", of.lower);
+  json.field("median", of.median);
+  json.field("upper", of.upper);
+  json.field("count", of.count);
+}
+
+static void writeAlternative(JsonWriter &json, const Alternative &of) {
+  json.field("tunable", of.tunable);
+  json.field("value", of.value);
+  json.field("work", nameOf(of.work));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rows", of.rows);
+  json.field("positions", of.positions);
+  json.field("ratio", of.ratio);
+  json.field("error", of.error);
+  json.field("pairs", of.pairs);
+}
+
+static void writeGemm(JsonWriter &json, const GemmChoice &of) {
+  json.field("version", of.version);
+  json.field("chip", of.chip);
+  json.field("rows", of.rows);
+  json.field("outputs", of.outputs);
+  json.field("inputs", of.inputs);
+}
+
 static void writeMachine(JsonWriter &json, const MachineCosts &of) {
   json.field("name", of.name);
   json.field("threads", of.threads);
   json.field("day", of.day);
   json.field("busy", of.isBusy);
   writeList(json, "costs", of.costs, writeCost);
+  writeList(json, "alternatives", of.alternatives, writeAlternative);
+  writeList(json, "gemms", of.gemms, writeGemm);
 }
 
 std::string mtp::profileJson(const Profile &profile) {
@@ -147,6 +252,7 @@ std::string mtp::profileJson(const Profile &profile) {
   writeOutcomes(json, profile.check);
   json.endObject();
   writeList(json, "outcomes", profile.outcomes, writeOutcomes);
+  writeAcceptance(json, profile);
   writeList(json, "machines", profile.machines, writeMachine);
   json.key("load");
   json.beginObject();

@@ -65,7 +65,8 @@ static std::string envelopeText(const Artifact &a) {
     text += strCat(" ", g->eos()->Get(i));
   return text + strCat(", temperature ", g->temperature(), ", top-k ",
                        g->top_k(), ", top-p ", g->top_p(), ", min-p ",
-                       g->min_p(), "\n");
+                       g->min_p(), ", repetition penalty ",
+                       g->repetition_penalty(), "\n");
 }
 
 static std::string chatText(const Artifact &a) {

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Importer.h"
 #include "compiler/Import/library/DrafterLibrary.h"
+#include "compiler/Import/plan/ProfilePlan.h"
 #include "compiler/Import/plan/RuleReader.h"
 #include "tools/compiler-support/CompilerTool.h"
 
@@ -87,8 +88,16 @@ static cl::opt<std::string> draftTree(
              "folder, are arranged: chain (default), "
              "dynamic:depth,width,nodes, which ,raw after it ranks without "
              "noise and ,sharp=N by powers of probabilities, or a file with a "
-             "list of paths, as medusa_choices"),
+             "list of paths, as medusa_choices; with --profile also dynamic "
+             "alone"),
     cl::value_desc("tree"), cl::cat(category));
+static cl::opt<std::string> profilePath(
+    "profile",
+    cl::desc("a profile of mtp-tune: a dynamic tree's decides between a chain "
+             "and a static tree, with the shape that gives the most tokens per "
+             "second, if --draft-tree does not; with --draft-tree=chain a "
+             "chain's decides the number of drafts, if -k does not"),
+    cl::value_desc("file"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
     cl::desc("between 0 and 1: drafts end before the first one that the "
@@ -105,11 +114,11 @@ static cl::opt<bool>
                cl::desc("let rounds stop for a host that sees what they draft "
                         "(mtp.await_host), as mtp-run --draft-rounds does"),
                cl::cat(category));
-static cl::opt<bool> logitRules(
-    "with-logit-rules",
-    cl::desc("let requests have penalties, a bias of tokens, allowed tokens, "
-             "end tokens that are masked at first, and grammars; takes 8 bytes "
-             "for each slot and token, and a bit for each draft"),
+static cl::opt<bool> withoutLogitRules(
+    "without-logit-rules",
+    cl::desc("omit what lets requests have penalties, a bias of tokens, "
+             "allowed tokens, bad words, end tokens that are masked at first, "
+             "and grammars, and its 8 bytes for each slot and token"),
     cl::cat(category));
 static cl::opt<std::string> drafterLibrary(
     "drafter-library",
@@ -193,6 +202,29 @@ static void readTypes(ImportOptions &options) {
     options.kvType = kvDtype;
 }
 
+/// Reads --draft-tree, -k and --profile, which decides what the others leave
+/// open.
+static mtp::Status readTree(ImportOptions &options) {
+  if (maxK.getNumOccurrences())
+    options.maxK = maxK;
+  if (!profilePath.getNumOccurrences()) {
+    MTP_ASSIGN_OR_RETURN(options.tree,
+                         mtp::importer::parseDraftTree(std::string(draftTree)));
+    return mtp::okStatus();
+  }
+  mtp::importer::ProfileRequest request;
+  if (draftTree.getNumOccurrences())
+    request.tree = draftTree;
+  request.maxK = options.maxK;
+  request.maxBatch = maxBatch;
+  MTP_ASSIGN_OR_RETURN(mtp::importer::ProfileDecision decision,
+                       mtp::importer::decideByProfile(profilePath, request));
+  options.tree = decision.tree;
+  options.maxK = decision.maxK;
+  llvm::errs() << "mtp-import: note: " << decision.text;
+  return mtp::okStatus();
+}
+
 static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   ImportOptions options;
   if (drafter.getNumOccurrences()) {
@@ -210,15 +242,12 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
                                   mtp::importer::listFolderMethods() +
                                   ", got '" + method + "'");
   }
-  MTP_ASSIGN_OR_RETURN(options.tree,
-                       mtp::importer::parseDraftTree(std::string(draftTree)));
+  MTP_RETURN_IF_ERROR(readTree(options));
   MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
   MTP_ASSIGN_OR_RETURN(options.accept, readAcceptRule(context));
   options.showsDrafts = showDrafts;
-  options.hasLogitRules = logitRules;
+  options.hasLogitRules = !withoutLogitRules;
   options.libraryFolder = drafterLibrary;
-  if (maxK.getNumOccurrences())
-    options.maxK = maxK;
   if (maxContext.getNumOccurrences())
     options.maxContext = maxContext;
   readTypes(options);

@@ -159,7 +159,8 @@ Result<Request> Chat::makeRequest(std::string &promptText) {
                             options.stopTokens.end());
   request.ignoreEos = options.ignoreEos;
   request.minTokens = std::min(options.minTokens, request.maxTokens);
-  MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
+  MTP_ASSIGN_OR_RETURN(request.rules,
+                       rulesOf(options, *session.model(), tokenizer.get()));
   request.k = state.k;
   promptText = std::move(prompt.text);
   return request;

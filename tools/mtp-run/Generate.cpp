@@ -3,6 +3,7 @@
 #include "tools/mtp-run/Generate.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/RequestPorts.h"
+#include "runtime/tokenizer/BadWordTokens.h"
 #include "runtime/tokenizer/StreamDecoder.h"
 #include "tools/mtp-run/Constraint.h"
 #include "tools/mtp-run/Interrupt.h"
@@ -163,8 +164,11 @@ static Result<TokenBias> readBias(const std::string &text) {
   return entry;
 }
 
-Result<LogitRules> mtp::rulesOf(const RunOptions &options) {
+Result<LogitRules> mtp::rulesOf(const RunOptions &options, const Model &model,
+                                const Tokenizer *tokenizer) {
   LogitRules rules = options.rules;
+  rules.repetitionPenalty =
+      options.repetitionPenalty.value_or(model.generation().repetitionPenalty);
   for (const std::string &text : options.biases) {
     MTP_ASSIGN_OR_RETURN(TokenBias entry, readBias(text));
     rules.bias.push_back(entry);
@@ -172,31 +176,37 @@ Result<LogitRules> mtp::rulesOf(const RunOptions &options) {
   for (uint32_t token : options.allowedTokens)
     rules.allowedTokens.push_back(
         int32_t(std::min(token, uint32_t(INT32_MAX))));
+  if (!options.badWords.empty() && !tokenizer)
+    return failedPrecondition("--bad-word: expected an artifact with a "
+                              "tokenizer, got one without");
+  for (const std::string &word : options.badWords) {
+    Status added = addBadWord(*tokenizer, word, rules.badWords);
+    if (!added.isOk())
+      return added.withContext(strCat("--bad-word '", word, "'"));
+  }
   return rules;
 }
 
-static Result<std::vector<SequenceReport>>
-addAll(Session &session, const RunOptions &options,
-       const SamplingParams &sampling,
-       std::shared_ptr<const TokenConstraint> constraint,
-       std::vector<Prompt> prompts) {
+/// Adds a sequence for each prompt. `common` has the sampling parameters, the
+/// rules and the constraint.
+static Result<std::vector<SequenceReport>> addAll(Session &session,
+                                                  const RunOptions &options,
+                                                  const Request &common,
+                                                  std::vector<Prompt> prompts) {
   std::vector<SequenceReport> reports;
   for (Prompt &prompt : prompts) {
     SequenceReport report;
     report.index = reports.size();
     report.source = std::move(prompt.source);
     report.promptTokens = prompt.ids.size();
-    Request request;
+    Request request = common;
     request.maxTokens = options.maxTokens.value_or(
         defaultMaxTokens(*session.model(), prompt.ids.size()));
     request.prompt = std::move(prompt.ids);
-    request.sampling = sampling;
     request.stopTokens.assign(options.stopTokens.begin(),
                               options.stopTokens.end());
     request.ignoreEos = options.ignoreEos;
     request.minTokens = options.minTokens;
-    MTP_ASSIGN_OR_RETURN(request.rules, rulesOf(options));
-    request.constraint = constraint;
     MTP_ASSIGN_OR_RETURN(
         request.inputs,
         inputsOf(options.requestInputs, report.index, prompts.size()));
@@ -316,9 +326,12 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   report.samplingIsModels = options.sampling.isModels();
   report.hasRounds = options.draftRounds;
   report.logprobs = options.logprobs;
+  Request common;
+  common.sampling = report.sampling;
+  common.constraint = std::move(constraint);
+  MTP_ASSIGN_OR_RETURN(common.rules, rulesOf(options, model, tokenizer.get()));
   MTP_ASSIGN_OR_RETURN(report.sequences,
-                       addAll(session, options, report.sampling,
-                              std::move(constraint), std::move(prompts)));
+                       addAll(session, options, common, std::move(prompts)));
   Printer printer(options, tokenizer.get());
   printer.begin(report.sequences);
   MTP_RETURN_IF_ERROR(runAll(session, printer, report.sequences));

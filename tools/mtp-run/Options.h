@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTP_RUN_OPTIONS_H
 
 #include "mtp/session.h"
+#include "mtp/tokenizer.h"
 #include "runtime/chat/ReasoningSplitter.h"
 #include "runtime/chat/tools/ToolFormat.h"
 #include "tools/start/CacheCommand.h"
@@ -48,9 +49,12 @@ struct RunOptions {
   /// Absent: 128, or the rest of the context.
   std::optional<uint32_t> maxTokens;
   LogitRules rules;
+  /// Absent: the model's.
+  std::optional<float> repetitionPenalty;
   /// "TOKEN=NUMBER": biases of tokens.
   std::vector<std::string> biases;
   std::vector<uint32_t> allowedTokens;
+  std::vector<std::string> badWords;
   std::vector<uint32_t> stopTokens;
   /// A file with a GBNF grammar, or with a JSON Schema; empty: none.
   std::string grammar, jsonSchema;
@@ -116,8 +120,10 @@ inline SamplingParams settleSampling(const SamplingFlags &flags,
   return params;
 }
 
-/// Returns the rules of a run from its flags.
-Result<LogitRules> rulesOf(const RunOptions &options);
+/// Returns the rules of a run from its flags and the model's defaults. Bad
+/// words need a tokenizer.
+Result<LogitRules> rulesOf(const RunOptions &options, const Model &model,
+                           const Tokenizer *tokenizer);
 
 } // namespace mtp
 

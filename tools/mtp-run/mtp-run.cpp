@@ -97,9 +97,9 @@ static void addLogprobsFlags(CLI::App &app, LogprobsRequest &o) {
 }
 
 static void addRuleFlags(CLI::App &app, RunOptions &o) {
-  addNumber(app, "--repetition-penalty", o.rules.repetitionPenalty,
+  addNumber(app, "--repetition-penalty", o.repetitionPenalty,
             "Divides positive logits of tokens of prompt and output, and "
-            "multiplies others (default: 1)")
+            "multiplies others (default: the model's, or 1)")
       ->group(kGeneration);
   addNumber(app, "--presence-penalty", o.rules.presencePenalty,
             "Subtracted from the logits of tokens of the output (-2 to 2)")
@@ -112,6 +112,9 @@ static void addRuleFlags(CLI::App &app, RunOptions &o) {
       ->group(kGeneration);
   addNumbers(app, "--allowed-id", o.allowedTokens,
              "Token id that may be picked (default: all)")
+      ->group(kGeneration);
+  addTexts(app, "--bad-word", o.badWords, "TEXT",
+           "Text that the output must not have")
       ->group(kGeneration);
   addText(app, "--grammar", o.grammar, "FILE",
           "File with a grammar of the text, in llama.cpp's GBNF")

@@ -83,14 +83,6 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
   addChoice(app, "--tool-parser", o.tools, parsers,
             "Format of tool calls in answers; none: requests with tools are "
             "refused (default: found by the chat template)");
-  addTexts(app, "--api-key", o.server.keys, "KEY",
-           "Require this key, or one of several; other users of the machine "
-           "can see it in the list of processes");
-  addText(app, "--api-key-file", o.keyFile, "FILE",
-          "Require one of the keys in a file, one per line");
-  addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
-           "Allow requests from pages of this origin, e.g. "
-           "http://localhost:3000; *: all origins");
   addFlag(app, "--strict", o.isStrict,
           "Refuse requests with unknown fields, for another model, or for more "
           "tokens than fit into the context");
@@ -107,6 +99,28 @@ static void addServerFlags(CLI::App &app, ServeFlags &o) {
           "text is stored");
   addFlag(app, "--no-request-log", o.server.logsRequests,
           "Do not write a line for each request to standard error", false);
+}
+
+static void addAccessFlags(CLI::App &app, ServeFlags &o) {
+  addTexts(app, "--api-key", o.server.keys, "KEY",
+           "Require this key, or one of several; other users of the machine "
+           "can see it in the list of processes");
+  addText(app, "--api-key-file", o.keyFile, "FILE",
+          "Require one of the keys in a file, one per line");
+  addTexts(app, "--cors-origin", o.server.origins, "ORIGIN",
+           "Allow requests from pages of this origin, e.g. "
+           "http://localhost:3000; *: all origins");
+}
+
+static void addSlotFlags(CLI::App &app, ServerOptions &o) {
+  addText(
+      app, "--slot-save-path", o.slotFolder, "FOLDER",
+      "Let clients save prefixes of prompts in files of this folder and "
+      "restore them (POST /slots/0?action=save); requests of all keys share "
+      "the files");
+  addNumber(app, "--slot-save-bytes", o.slotFolderBytes,
+            "Bytes of all files in the folder of --slot-save-path; the answer "
+            "to further ones is 507 (default: 64 GiB)");
 }
 
 static void addLimitFlags(CLI::App &app, Limits &l) {
@@ -166,6 +180,12 @@ static Status checkFlags(ServeFlags &o) {
   for (const std::string &key : o.server.keys)
     if (key.empty())
       return invalidArgument("expected a key for --api-key, got none");
+  std::error_code error;
+  if (!o.server.slotFolder.empty() &&
+      !std::filesystem::is_directory(o.server.slotFolder, error))
+    return invalidArgument(strCat("expected a folder for --slot-save-path, "
+                                  "got '",
+                                  o.server.slotFolder, "'"));
   for (const std::string &name : o.names)
     if (name.empty())
       return invalidArgument("expected a name for --served-model-name, got "
@@ -330,6 +350,8 @@ int main(int argc, char **argv) {
   options.session.populateMemory = true;
   start::addStartFlags(app, options.artifact, options.start);
   addServerFlags(app, options);
+  addAccessFlags(app, options);
+  addSlotFlags(app, options.server);
   addLimitFlags(app, options.server.limits);
   addSessionFlags(app, options);
   return toolMain(

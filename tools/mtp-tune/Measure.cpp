@@ -15,21 +15,25 @@
 using namespace mtp;
 using namespace mtp::tune;
 
-/// Rounds of one k before the next k has its turn, and turns of each k.
-static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 10;
+/// Rounds of one k before the next k has its turn, turns of each k in a pass,
+/// and passes over all numbers of slots and contexts.
+static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 4, kPasses = 3;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
 /// Tokens after each prompt.
 static constexpr uint32_t kTextTokens = 96;
 /// Tokens of a short and a long text. The cost between them and beyond is a
 /// line.
-static constexpr uint32_t kShortContext = 128, kLongContext = 2048;
+static constexpr uint32_t kShortContext = 32, kLongContext = 2048;
 /// The distance between quartiles, as a share of the median, from which a time
 /// counts as disturbed, and the share of disturbed times on a busy machine.
 static constexpr double kSpread = 0.15, kBusyShare = 0.25;
 /// Tokens of text that are measured with the model's own temperature, as a
 /// share of the greedy ones.
 static constexpr uint32_t kSampledShare = 2;
+
+/// No slots are without drafts.
+static constexpr uint32_t kNoSlots = 2;
 
 using Clock = std::chrono::steady_clock;
 
@@ -77,21 +81,22 @@ private:
   Status measureCosts(uint32_t batch, profile::Profile &into);
   Result<std::unique_ptr<Session>> createSession(uint32_t batch);
   Status addRequests(Session &session, uint32_t batch, uint32_t context);
+  Result<bool> runRounds(Session &session, uint32_t batch);
   Status runTurns(Session &session, uint32_t batch);
   void report(uint32_t batch, uint32_t context) const;
 
   std::shared_ptr<const Model> model;
   const Options &options;
   Clock::time_point begin;
-  std::vector<std::vector<int32_t>> prompts;
-  /// The k of the next rounds.
-  uint32_t currentK = 0;
+  std::vector<Prompt> prompts;
+  /// The k of the next rounds; the slots that have no drafts in them: those
+  /// whose number is even (0) or odd (1), or none (2).
+  uint32_t currentK = 0, withoutDrafts = kNoSlots;
 };
 } // namespace
 
-/// Reads the lines of --prompts.
-static Result<std::vector<std::vector<int32_t>>>
-readLines(const Model &model, const std::string &path) {
+Result<std::vector<Prompt>> tune::readLines(const Model &model,
+                                            const std::string &path) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer,
                        loadTokenizer(model));
   if (!tokenizer)
@@ -100,14 +105,20 @@ readLines(const Model &model, const std::string &path) {
   std::ifstream file(path);
   if (!file)
     return notFound(strCat("--prompts: expected a file, got ", path));
-  std::vector<std::vector<int32_t>> prompts;
+  std::vector<Prompt> prompts;
   for (std::string line; std::getline(file, line);) {
+    Prompt prompt;
+    size_t tab = line.find('\t');
+    if (profile::isKindName(line.substr(0, tab)) && tab != std::string::npos) {
+      prompt.kind = line.substr(0, tab);
+      line.erase(0, tab + 1);
+    }
     if (line.empty())
       continue;
-    MTP_ASSIGN_OR_RETURN(std::vector<int32_t> ids,
+    MTP_ASSIGN_OR_RETURN(prompt.ids,
                          promptIds(line, {}, model.generation(), *tokenizer));
-    if (!ids.empty())
-      prompts.push_back(std::move(ids));
+    if (!prompt.ids.empty())
+      prompts.push_back(std::move(prompt));
   }
   if (prompts.empty())
     return invalidArgument(strCat(
@@ -130,13 +141,12 @@ Status Tuner::measureTexts(profile::Profile &into) {
         std::unique_ptr<Session> session,
         createSession(std::min<uint32_t>(model->envelope()->maxBatch, 4)));
     currentK = model->envelope()->maxK;
-    for (const std::vector<int32_t> &prompt : prompts) {
+    for (const auto &[ids, kind] : prompts) {
       Request request;
-      request.prompt.assign(
-          prompt.begin(),
-          prompt.begin() +
-              long(std::min<size_t>(prompt.size(),
-                                    model->envelope()->maxContext / 2)));
+      request.kind = kind;
+      size_t size =
+          std::min<size_t>(ids.size(), model->envelope()->maxContext / 2);
+      request.prompt.assign(ids.begin(), ids.begin() + long(size));
       if (isSampled) {
         request.sampling.temperature = temperature > 0 ? temperature : 0.7f;
         request.sampling.topP = model->generation().topP;
@@ -168,8 +178,8 @@ Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
   o.kvPages = 0;
   o.roundsPerLaunch = 1;
   SessionSetup setup;
-  setup.beforeRound = [this](SequenceId, uint32_t &k, DrafterProgress &) {
-    k = currentK;
+  setup.beforeRound = [this](SequenceId id, uint32_t &k, DrafterProgress &) {
+    k = id % 2 == withoutDrafts ? 0 : currentK;
   };
   return SessionFactory::create(model, o, std::move(setup));
 }
@@ -179,7 +189,7 @@ Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
 Status Tuner::addRequests(Session &session, uint32_t batch, uint32_t context) {
   uint32_t most = model->envelope()->maxContext;
   for (uint32_t slot = 0; slot < batch; ++slot) {
-    const std::vector<int32_t> &text = prompts[slot % prompts.size()];
+    const std::vector<int32_t> &text = prompts[slot % prompts.size()].ids;
     Request request;
     for (uint32_t i = 0; i < std::min(context, most - 1); ++i)
       request.prompt.push_back(text[(i + slot) % text.size()]);
@@ -193,17 +203,35 @@ Status Tuner::addRequests(Session &session, uint32_t batch, uint32_t context) {
   return okStatus();
 }
 
-/// Runs rounds of each k in turn, upwards and then downwards.
+/// Runs a few rounds of the current k. Returns whether more may follow: a
+/// sequence that ends leaves another number of slots.
+Result<bool> Tuner::runRounds(Session &session, uint32_t batch) {
+  for (uint32_t round = 0; round < kRoundsOfTurn; ++round) {
+    if (session.counts().running < batch || seconds() > limit())
+      return false;
+    MTP_RETURN_IF_ERROR(session.step().status());
+  }
+  return true;
+}
+
+/// Runs rounds of each k in turn, upwards and then downwards. Rounds in which
+/// half of the slots have drafts show the cost of rows apart from the cost of
+/// drafts.
 Status Tuner::runTurns(Session &session, uint32_t batch) {
   uint32_t most = model->envelope()->maxK;
   for (uint32_t turn = 0; turn < kTurns; ++turn)
     for (uint32_t i = 0; i <= most; ++i) {
       currentK = turn % 2 ? most - i : i;
-      for (uint32_t round = 0; round < kRoundsOfTurn; ++round) {
-        // A sequence that ends leaves another number of slots.
-        if (session.counts().running < batch || seconds() > limit())
+      // Each slot is without drafts in turn.
+      for (uint32_t without : {kNoSlots, turn % 2}) {
+        if (without != kNoSlots && (batch == 1 || currentK == 0))
+          continue;
+        withoutDrafts = without;
+        Result<bool> goesOn = runRounds(session, batch);
+        withoutDrafts = kNoSlots;
+        MTP_RETURN_IF_ERROR(goesOn.status());
+        if (!*goesOn)
           return okStatus();
-        MTP_RETURN_IF_ERROR(session.step().status());
       }
     }
   return okStatus();
@@ -213,6 +241,24 @@ void Tuner::report(uint32_t batch, uint32_t context) const {
   if (options.progress)
     std::fprintf(stderr, "%5.1f s: slots %u, context %u\n", seconds(), batch,
                  context);
+}
+
+/// Adds the costs of one pass. Other processes only make runs longer, and
+/// rarely disturb all passes, so the fastest pass stands for a shape.
+static void keepFastest(profile::Profile &into,
+                        const profile::MachineCosts &machine) {
+  if (into.machines.empty())
+    into.machines.push_back({machine.name, machine.threads});
+  profile::MachineCosts &all = into.machines[0];
+  all.day = machine.day;
+  for (const profile::Cost &cost : machine.costs) {
+    auto same = std::ranges::find_if(
+        all.costs, [&](const profile::Cost &of) { return of.isOfShape(cost); });
+    if (same == all.costs.end())
+      all.costs.push_back(cost);
+    else if (cost.lower < same->lower)
+      *same = cost;
+  }
 }
 
 /// Measures rounds of a number of slots at each context.
@@ -231,34 +277,59 @@ Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
   profile::Profile recorded = SessionProfile::recorded(*session);
   into.model = recorded.model;
   // These texts repeat and were interrupted: only their costs count.
-  recorded.outcomes.clear();
-  recorded.load = {};
-  profile::merge(into, recorded);
+  for (const profile::MachineCosts &machine : recorded.machines)
+    keepFastest(into, machine);
   return okStatus();
 }
 
 Status Tuner::readPrompts() {
   if (options.prompts.empty()) {
-    MTP_ASSIGN_OR_RETURN(prompts, ownPrompts(*model));
+    MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> own,
+                         ownPrompts(*model));
+    for (size_t i = 0; i < own.size(); ++i)
+      prompts.push_back({std::move(own[i]), ownKinds()[i]});
     return okStatus();
   }
-  MTP_ASSIGN_OR_RETURN(prompts, readLines(*model, options.prompts));
+  for (const std::string &path : options.prompts) {
+    MTP_ASSIGN_OR_RETURN(std::vector<Prompt> read, readLines(*model, path));
+    prompts.insert(prompts.end(), read.begin(), read.end());
+  }
   return okStatus();
 }
 
 Status Tuner::run(Measured &result) {
   MTP_RETURN_IF_ERROR(readPrompts());
   MTP_RETURN_IF_ERROR(measureTexts(result.profile));
-  for (uint32_t batch : options.batches) {
-    if (seconds() > limit()) {
-      ++result.skipped;
-      continue;
-    }
-    MTP_RETURN_IF_ERROR(measureCosts(batch, result.profile));
-  }
+  for (uint32_t pass = 0; pass < kPasses; ++pass)
+    for (uint32_t batch : options.batches)
+      if (seconds() <= limit())
+        MTP_RETURN_IF_ERROR(measureCosts(batch, result.profile));
+      else
+        result.skipped += pass == 0;
   for (profile::MachineCosts &machine : result.profile.machines)
     machine.isBusy = isDisturbed(machine);
   result.seconds = seconds();
+  return okStatus();
+}
+
+Status tune::checkMinutes(double minutes) {
+  if (minutes > 0 && minutes <= 24 * 60)
+    return okStatus();
+  return invalidArgument(strCat(
+      "--minutes: expected a number above 0 and at most 1440, got ", minutes));
+}
+
+Status tune::checkShapes(const EnvelopeInfo &envelope, const Options &options) {
+  for (uint32_t batch : options.batches)
+    if (batch == 0 || batch > envelope.maxBatch)
+      return invalidArgument(strCat("--batch: expected 1 to ",
+                                    envelope.maxBatch,
+                                    " (the envelope's batch), got ", batch));
+  for (uint32_t context : options.contexts)
+    if (context == 0 || context >= envelope.maxContext)
+      return invalidArgument(
+          strCat("--context: expected 1 to ", envelope.maxContext - 1,
+                 " (below the envelope's context), got ", context));
   return okStatus();
 }
 
@@ -268,25 +339,14 @@ static Status settle(const Model &model, Options &o) {
   if (!e)
     return failedPrecondition(
         "expected an artifact that generates, got functions only");
-  if (!(o.minutes > 0) || o.minutes > 24 * 60)
-    return invalidArgument(
-        strCat("--minutes: expected a number above 0 and at most 1440, got ",
-               o.minutes));
+  MTP_RETURN_IF_ERROR(checkMinutes(o.minutes));
   if (o.tokens >= e->maxContext)
     return invalidArgument(
         strCat("--max-tokens: expected at most ", e->maxContext - 1,
                " (below the envelope's context), got ", o.tokens));
   if (o.tokens == 0)
     o.tokens = std::max(std::min(kTextTokens, e->maxContext / 2), 1u);
-  for (uint32_t batch : o.batches)
-    if (batch == 0 || batch > e->maxBatch)
-      return invalidArgument(strCat("--batch: expected 1 to ", e->maxBatch,
-                                    " (the envelope's batch), got ", batch));
-  for (uint32_t context : o.contexts)
-    if (context == 0 || context >= e->maxContext)
-      return invalidArgument(
-          strCat("--context: expected 1 to ", e->maxContext - 1,
-                 " (below the envelope's context), got ", context));
+  MTP_RETURN_IF_ERROR(checkShapes(*e, o));
   if (o.batches.empty())
     o.batches = batchesUpTo(e->maxBatch);
   if (o.contexts.empty())

@@ -26,6 +26,22 @@ struct Measured {
 Result<Measured> measure(const std::shared_ptr<const Model> &model,
                          Options options);
 
+/// Checks the limit on the time of a measurement.
+Status checkMinutes(double minutes);
+/// Checks the numbers of slots and the contexts of the options.
+Status checkShapes(const EnvelopeInfo &envelope, const Options &options);
+
+/// A prompt as tokens of a model, and its kind in profiles.
+struct Prompt {
+  std::vector<int32_t> ids;
+  std::string kind;
+};
+
+/// Reads the prompts of a file, one on each line. A line may begin with a kind
+/// and a tab.
+Result<std::vector<Prompt>> readLines(const Model &model,
+                                      const std::string &path);
+
 /// Returns the numbers of slots to measure: powers of two and one and a half
 /// times these, up to the largest.
 std::vector<uint32_t> batchesUpTo(uint32_t most);

@@ -11,15 +11,28 @@
 namespace mtp::tune {
 
 struct Options {
+  /// An artifact, or a module whose alternatives are compiled.
   std::string artifact;
+  /// Artifacts to compare with the first one.
+  std::vector<std::string> others;
+  /// Flags of mtpc for a module, as a shell would split them.
+  std::string compile;
   /// The profile to write.
   std::string output;
   /// A profile whose measurements are kept in the new one; empty: none.
   std::string merged;
   /// A profile to report instead of a measurement.
   std::string report;
-  /// A file with a prompt on each line; empty: the tools' own prompts.
-  std::string prompts;
+  /// A machine to predict rounds on instead of a measurement.
+  std::string machine;
+  /// For a prediction: a profile with the acceptance, or the share of all
+  /// rounds that accept each draft.
+  std::string profile;
+  std::vector<double> acceptance;
+  /// Files with a prompt on each line; empty: the tools' own prompts.
+  std::vector<std::string> prompts;
+  /// Turns of a comparison.
+  uint32_t turns = 15;
   /// Limit on the time of the measurement.
   double minutes = 3;
   /// Tokens after each prompt; 0: 96, or what half of the context has room for.

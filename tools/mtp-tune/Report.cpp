@@ -3,6 +3,8 @@
 #include "tools/mtp-tune/Report.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/profile/Alternatives.h"
+#include "runtime/profile/TreeChoice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +19,8 @@ static constexpr uint64_t kLeastTried = 20;
 /// Half of the distance between quartiles, in deviations of a normal
 /// distribution.
 static constexpr double kQuartile = 0.6745;
+/// Limit on the slots for which trees are chosen.
+static constexpr uint32_t kMostSlots = 256;
 
 std::optional<double> tune::acceptanceLength(const profile::Outcomes &outcomes,
                                              uint32_t k) {
@@ -28,6 +32,19 @@ std::optional<double> tune::acceptanceLength(const profile::Outcomes &outcomes,
     length += all;
   }
   return length;
+}
+
+std::vector<double> tune::acceptanceOf(const profile::Profile &profile) {
+  profile::Outcomes outcomes = profile.allOutcomes();
+  std::vector<double> shares;
+  double before = 1;
+  for (uint32_t k = 1;; ++k) {
+    std::optional<double> length = acceptanceLength(outcomes, k);
+    if (!length)
+      return shares;
+    shares.push_back(*length - before);
+    before = *length;
+  }
 }
 
 /// Returns one deviation of the acceptance length as a share of it: of the
@@ -144,6 +161,40 @@ static std::string decisionText(const Decision &of) {
   return text;
 }
 
+double tune::confidenceOf(const profile::TunedChoice &choice) {
+  if (choice.error == 0)
+    return choice.ratio < 1 ? 1 : 0;
+  return std::erfc((choice.ratio - 1) / choice.error / std::sqrt(2.0)) / 2;
+}
+
+/// Describes the choice of a tunable's value.
+static std::string choiceText(const profile::TunedChoice &of) {
+  std::string text = strCat(
+      "  ", of.tunable->name, " = ", of.value,
+      of.isDefault() ? " (default); " : "; ", "best other ", of.best, ": ",
+      formatted("%.3f", of.ratio), " +- ", formatted("%.3f", of.error),
+      " of the default's time in ", of.shapes, " shapes, faster with ",
+      formatted("%.1f", confidenceOf(of) * 100), " % confidence");
+  if (of.isSlowerSomewhere)
+    text += ", slower in some";
+  return text + "\n";
+}
+
+/// Describes what mtpc chooses; empty if nothing was compared.
+static std::string
+choicesText(const std::vector<profile::TunedChoice> &choices) {
+  std::string text;
+  bool isAllDefault = true;
+  for (const profile::TunedChoice &choice : choices) {
+    text += choiceText(choice);
+    isAllDefault &= choice.isDefault();
+  }
+  if (!choices.empty() && isAllDefault)
+    text += "  no other value of a tunable pays beyond noise: mtpc --profile "
+            "keeps the defaults\n";
+  return text;
+}
+
 static std::string ratesText(const profile::Outcomes &of) {
   std::string text;
   for (size_t j = 0; j < of.tried.size(); ++j)
@@ -153,6 +204,24 @@ static std::string ratesText(const profile::Outcomes &of) {
                                : "?",
                    " of ", of.tried[j]);
   return text.empty() ? "none: no drafts" : text;
+}
+
+/// Returns the best chain and tree for a profile with outcomes of nodes.
+static std::string treesText(const profile::Profile &profile,
+                             const profile::MachineCosts &machine) {
+  if (profile.nodes.counts.empty())
+    return "";
+  Result<profile::TreeReport> report =
+      profile::chooseTree(profile, machine, {}, kMostSlots, {});
+  if (!report)
+    return strCat("  no static tree: ", report.status().message(), "\n");
+  std::string text, lines = profile::treeText(*report);
+  for (std::string_view rest = lines; !rest.empty();) {
+    size_t end = rest.find('\n');
+    text += strCat("  ", rest.substr(0, end), "\n");
+    rest.remove_prefix(end + 1);
+  }
+  return text;
 }
 
 std::string tune::reportText(const profile::Profile &profile) {
@@ -165,6 +234,8 @@ std::string tune::reportText(const profile::Profile &profile) {
         machine.isBusy ? ", busy: measure again on a quiet machine" : "", "\n");
     for (const Decision &decision : decide(profile, machine))
       text += decisionText(decision);
+    text += choicesText(profile::chooseTuning(machine, profile.load));
+    text += treesText(profile, machine);
   }
   return text;
 }
@@ -185,6 +256,18 @@ static void writeAlternative(JsonWriter &json, const Alternative &of) {
   json.endObject();
 }
 
+static void writeChoice(JsonWriter &json, const profile::TunedChoice &of) {
+  json.beginObject();
+  json.field("name", of.tunable->name);
+  json.field("value", of.value);
+  json.field("default", of.tunable->value);
+  json.field("best_other", of.best);
+  json.field("ratio", of.ratio);
+  json.field("error", of.error);
+  json.field("confidence", confidenceOf(of));
+  json.endObject();
+}
+
 static void writeDecision(JsonWriter &json, const Decision &of) {
   json.beginObject();
   json.field("slots", of.batch);
@@ -201,6 +284,48 @@ static void writeDecision(JsonWriter &json, const Decision &of) {
   json.endObject();
 }
 
+/// Writes the costs of rounds, for pictures.
+static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
+  json.key("costs");
+  json.beginArray();
+  for (const profile::Cost &cost : machine.costs) {
+    if (cost.work != profile::Work::Round)
+      continue;
+    json.beginObject();
+    json.field("slots", cost.batch);
+    json.field("k", cost.k);
+    json.field("rows", cost.rows);
+    json.field("context",
+               uint64_t(1) << profile::bucketOf(cost.positions / cost.batch));
+    json.field("program", std::to_string(cost.program));
+    json.field("seconds", machine.secondsOf(cost));
+    json.endObject();
+  }
+  json.endArray();
+}
+
+/// Writes the nodes that have outcomes, and the paths of the best tree.
+static void writeNodes(JsonWriter &json, const profile::Profile &profile) {
+  json.key("nodes");
+  json.beginArray();
+  for (const auto &[path, count] : profile.nodes.counts) {
+    json.beginObject();
+    json.field("path", std::vector<int>(path.begin(), path.end()));
+    json.field("tried", count.tried);
+    json.field("accepted", count.accepted);
+    json.endObject();
+  }
+  json.endArray();
+  json.key("tree");
+  json.beginArray();
+  if (!profile.nodes.counts.empty() && !profile.machines.empty())
+    if (auto report = profile::chooseTree(profile, profile.machines.front(), {},
+                                          kMostSlots, {}))
+      for (const profile::Path &path : report->tree.paths)
+        json.value(std::vector<int>(path.begin(), path.end()));
+  json.endArray();
+}
+
 std::string tune::reportJson(const profile::Profile &profile) {
   profile::Outcomes all = profile.allOutcomes();
   JsonWriter json;
@@ -210,6 +335,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
   json.field("tried", std::vector<int64_t>(all.tried.begin(), all.tried.end()));
   json.field("accepted",
              std::vector<int64_t>(all.accepted.begin(), all.accepted.end()));
+  writeNodes(json, profile);
   json.key("machines");
   json.beginArray();
   for (const profile::MachineCosts &machine : profile.machines) {
@@ -222,6 +348,13 @@ std::string tune::reportJson(const profile::Profile &profile) {
     for (const Decision &decision : decide(profile, machine))
       writeDecision(json, decision);
     json.endArray();
+    json.key("tunables");
+    json.beginArray();
+    for (const profile::TunedChoice &choice :
+         profile::chooseTuning(machine, profile.load))
+      writeChoice(json, choice);
+    json.endArray();
+    writeCosts(json, machine);
     json.endObject();
   }
   json.endArray();

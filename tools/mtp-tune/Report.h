@@ -3,6 +3,7 @@
 #ifndef MTP_TOOLS_MTP_TUNE_REPORT_H
 #define MTP_TOOLS_MTP_TUNE_REPORT_H
 
+#include "runtime/profile/Alternatives.h"
 #include "runtime/profile/Profile.h"
 
 #include <optional>
@@ -45,6 +46,14 @@ std::optional<double> acceptanceLength(const profile::Outcomes &outcomes,
 /// Shapes without a plain step, or with nothing else, are left out.
 std::vector<Decision> decide(const profile::Profile &profile,
                              const profile::MachineCosts &machine);
+
+/// Returns the probability that the best other value is faster in the mean, if
+/// errors have a normal distribution.
+double confidenceOf(const profile::TunedChoice &choice);
+
+/// Returns the share of all rounds that accept each draft, as a profile has it.
+/// The list ends before the first position without enough outcomes.
+std::vector<double> acceptanceOf(const profile::Profile &profile);
 
 /// Returns the decisions of all machines as a table, and as JSON for
 /// mtp-tune-chart.

@@ -2,7 +2,9 @@
 """mtp-tune-chart REPORT: draws a report of `mtp-tune --report FILE --json` as SVG. The first
 row of charts has the seconds of a round over its drafts, for each number of slots, with the
 chosen k as a dot. The second row has the acceptance length over the time of a round in plain
-steps: drafts pay above the diagonal. REPORT is a file, or - for standard input."""
+steps: drafts pay above the diagonal. The third row has the seconds over the rows of all slots,
+with a line where another program takes over. The last row has the acceptance by position and by
+node of a draft tree, the best tree's nodes filled. REPORT is a file, or - for standard input."""
 import argparse
 import json
 import sys
@@ -117,6 +119,96 @@ def gain_chart(left, top, context, decisions):
     return chart.parts
 
 
+def rows_chart(left, top, context, costs):
+    """The cost of plain steps and rounds over their rows. A program is a range of slots for one
+    k: a dashed line is where the next one begins."""
+    most_rows = max(c["rows"] for c in costs)
+    most = max(c["seconds"] for c in costs) * 1e3
+    chart = Chart(left, top, f"Rows, context {context} and more", "rows of all slots", "ms",
+                  most_rows * 1.05, most * 1.05)
+    ks = sorted({c["k"] for c in costs})
+    for k, color in zip(ks, COLORS):
+        line = sorted((c["rows"], c["seconds"] * 1e3, c["program"]) for c in costs
+                      if c["k"] == k)
+        chart.line([point[:2] for point in line], color)
+        for before, after in zip(line, line[1:]):
+            if before[2] != after[2]:
+                chart.line([(after[0], 0), after[:2]], color, "2 4")
+        for rows, ms, _ in line:
+            chart.dot((rows, ms), color, 2.2, f"k = {k}, {rows} rows: {ms:.2f} ms")
+        chart.label(line[-1][:2], f"k {k}", color)
+    return chart.parts
+
+
+def rows_charts(top, cell_width, machine):
+    """Charts over rows, one for each context."""
+    by_context = {}
+    for cost in machine["costs"]:
+        by_context.setdefault(cost["context"], []).append(cost)
+    # A context with a single cost says nothing about rows.
+    charts = [(context, costs) for context, costs in sorted(by_context.items())
+              if len({c["rows"] for c in costs}) > 1]
+    return [part for column, (context, costs) in enumerate(charts)
+            for part in rows_chart(column * cell_width, top, context, costs)]
+
+
+# Limits of a drawn tree.
+TREE_DEPTH, TREE_RANKS = 6, 4
+
+
+def node_places(paths):
+    """The place of each node, 0 to 1 in both directions: leaves side by side."""
+    places, leaves = {}, [0]
+
+    def place(path):
+        children = sorted(p for p in paths if p[:-1] == path)
+        for child in children:
+            place(child)
+        if children:
+            x = sum(places[c][0] for c in children) / len(children)
+        else:
+            x = leaves[0] = leaves[0] + 1
+        places[path] = (x, len(path))
+
+    place(())
+    deepest = max(len(p) for p in places) or 1
+    return {p: (x / (leaves[0] + 1), y / deepest) for p, (x, y) in places.items()}
+
+
+def nodes_chart(left, top, report, width):
+    """The measured tree. A node has the share of its parent's acceptances; the nodes of the best
+    tree are filled."""
+    counts = {tuple(n["path"]): n for n in report["nodes"]
+              if len(n["path"]) <= TREE_DEPTH and max(n["path"]) < TREE_RANKS and n["tried"]}
+    chosen = {tuple(path) for path in report["tree"]}
+    places = node_places(set(counts))
+    parts = [f'<text x="{left + width / 2:.1f}" y="{top + MARGIN - 14}" font-size="13" '
+             'text-anchor="middle">Acceptance by node, chosen tree filled</text>']
+
+    def at(path):
+        x, y = places[path]
+        return left + MARGIN + x * (width - MARGIN), top + MARGIN + 10 + y * (HEIGHT - 20)
+
+    for path in counts:
+        (x1, y1), (x2, y2) = at(path[:-1]), at(path)
+        parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+                     'stroke="#bbb"/>')
+    for path in [(), *counts]:
+        x, y = at(path)
+        inside = not path or path in chosen
+        node = counts.get(path)
+        rate = node["accepted"] / node["tried"] if node else 1
+        title = (f"ranks {list(path)}: {node['accepted']} of {node['tried']}" if node
+                 else "anchor")
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" stroke="{COLORS[0]}" '
+                     f'fill="{COLORS[0] if inside else "white"}"><title>{escape(title)}</title>'
+                     '</circle>')
+        if node:
+            parts.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="8" text-anchor="middle" '
+                         f'fill="{"white" if inside else "black"}">{rate:.2f}</text>')
+    return parts
+
+
 def acceptance_chart(left, top, report):
     tried, accepted = report["tried"], report["accepted"]
     chart = Chart(left, top, "Acceptance by position", "draft", "share", len(tried) + 0.5, 1)
@@ -136,11 +228,12 @@ def draw(report):
     """Returns a report as SVG."""
     parts, rows, most = [], 0, 1
     cell_width, cell_height = WIDTH + 2 * MARGIN + 20, HEIGHT + 2 * MARGIN + 10
+    node_width = 2 * cell_width if report["nodes"] else 0
     for machine in report["machines"]:
         contexts = contexts_of(machine)
         if not contexts:
             continue
-        top = 40 + 2 * rows * cell_height
+        top = 40 + 3 * rows * cell_height
         name = f"{machine['name']}, {machine['threads']} threads"
         if machine["busy"]:
             name += ", busy during the measurement"
@@ -151,12 +244,16 @@ def draw(report):
             parts += cost_chart(left, top, context, decisions)
             parts += gain_chart(left, top + cell_height, context, decisions)
             most = max(most, column + 1)
+        parts += rows_charts(top + 2 * cell_height, cell_width, machine)
         rows += 1
-    top = 40 + 2 * rows * cell_height
+    top = 40 + 3 * rows * cell_height
     if report["tried"]:
         parts += acceptance_chart(0, top, report)
+    if report["nodes"]:
+        parts += nodes_chart(cell_width, top, report, node_width)
+    if report["tried"] or report["nodes"]:
         top += cell_height
-    width, height = most * cell_width, top + 10
+    width, height = max(most * cell_width, cell_width + node_width), top + 10
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
             f'font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>'
             f'{"".join(parts)}</svg>\n')

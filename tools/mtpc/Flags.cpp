@@ -7,7 +7,6 @@
 #include "runtime/cache/CacheFolder.h"
 #include "runtime/core/Processors.h"
 #include "runtime/schema/Limits.h"
-#include "tools/mtpc/Tune.h"
 
 namespace cl = llvm::cl;
 using namespace mtp::compiler;
@@ -47,18 +46,24 @@ cl::opt<std::string>
 cl::opt<std::string>
     chip("chip", cl::desc("For the target cuda: the GPU, sm_90 or later"),
          cl::value_desc("sm_90"), cl::init("sm_90"), cl::cat(category));
+cl::opt<std::string> profilePath(
+    "profile", cl::value_desc("FILE"),
+    cl::desc("Choose values of tunables by the costs that mtp-tune has "
+             "measured; the output stays the same"),
+    cl::cat(category));
+cl::list<std::string> tuned(
+    "tune", cl::CommaSeparated, cl::value_desc("NAME=VALUE,..."),
+    cl::desc("Set tunables (runtime/schema/Tunables.h), instead of --profile; "
+             "the output stays the same"),
+    cl::cat(category));
 cl::opt<int64_t>
     libraryRows("library-rows",
                 cl::desc("For the target cuda: least rows of a prompt's chunk "
-                         "that cuBLASLt multiplies; 0: never"),
+                         "that cuBLASLt multiplies; 0: never. Like --tune="
+                         "gpu-library-rows=N"),
                 cl::value_desc("N"),
                 cl::init(::mtp::tunable::kLibraryRows.value),
                 cl::cat(category));
-cl::opt<bool>
-    tuneGemm("tune-gemm",
-             cl::desc("For the target cuda: time cuBLASLt's algorithms on this "
-                      "machine's GPU, and keep the fastest for it"),
-             cl::cat(category));
 cl::opt<std::string>
     compileTo("compile-to",
               cl::desc("Stop after a phase and print the module: input, fuse, "
@@ -315,24 +320,57 @@ mtp::Status checkGpuFlags(llvm::ArrayRef<std::string> names,
   if (llvm::any_of(targets,
                    [](const auto &target) { return target->runsGraphs(); }))
     return mtp::okStatus();
-  for (const cl::Option *flag : std::initializer_list<const cl::Option *>{
-           &chip, &libraryRows, &tuneGemm})
+  for (const cl::Option *flag :
+       std::initializer_list<const cl::Option *>{&chip, &libraryRows})
     if (flag->getNumOccurrences())
       return wrong("expected --target=cuda for --" + flag->ArgStr + ", got " +
                    llvm::join(names, ","));
   return mtp::okStatus();
 }
 
-mtp::Result<Targets> readTargets(const TargetRegistry &registry) {
+/// Reads the values of --tune and --library-rows into `tuning`.
+mtp::Status readTuned(Tuning &tuning) {
+  for (llvm::StringRef text : tuned) {
+    auto [name, number] = text.split('=');
+    int64_t value;
+    if (number.getAsInteger(10, value))
+      return wrong("expected NAME=VALUE for --tune, got '" + text + "'");
+    if (mtp::Status status = tuning.set(name, value); !status.isOk())
+      return status.withContext("--tune");
+  }
+  if (libraryRows.getNumOccurrences() == 0)
+    return mtp::okStatus();
+  if (libraryRows < 0)
+    return wrong("expected 0 or more for --library-rows, got " +
+                 llvm::Twine(libraryRows));
+  mtp::Status status =
+      tuning.set(::mtp::tunable::kLibraryRows.name, libraryRows);
+  return status.isOk() ? status : status.withContext("--library-rows");
+}
+
+/// Reads the profile, if one is given.
+mtp::Result<std::optional<ProfileChoice>> readProfile() {
+  if (profilePath.getNumOccurrences() == 0)
+    return std::optional<ProfileChoice>();
+  auto choice = ProfileChoice::read(profilePath, threadsOf(runThreads));
+  if (!choice)
+    return choice.status().withContext("--profile");
+  return std::optional(std::move(*choice));
+}
+
+mtp::Result<Targets> readTargets(const TargetRegistry &registry,
+                                 const std::optional<ProfileChoice> &profile) {
   std::vector<std::string> names(targetNames.begin(), targetNames.end());
   if (names.empty())
     names.push_back("cpu");
   TargetOptions options;
   options.cpu = targetCpu;
   options.chip = chip;
-  options.libraryRows = libraryRows;
-  if (tuneGemm)
-    options.tuneGemms = tuneOnThisMachine;
+  if (profile) {
+    options.tuning = profile->tuning;
+    options.findAlgorithms = profile->findAlgorithms();
+  }
+  MTP_RETURN_IF_ERROR(readTuned(options.tuning));
   options.workers = threadsOf(runThreads);
   MTP_ASSIGN_OR_RETURN(Targets targets, registry.create(names, options));
   MTP_RETURN_IF_ERROR(checkGpuFlags(names, targets));
@@ -381,7 +419,9 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   invocation.jobs = threadsOf(jobs);
   invocation.timing = timing;
   MTP_RETURN_IF_ERROR(readKernelCache(invocation.cache));
-  MTP_ASSIGN_OR_RETURN(invocation.targets, readTargets(registry));
+  MTP_ASSIGN_OR_RETURN(invocation.profile, readProfile());
+  MTP_ASSIGN_OR_RETURN(invocation.targets,
+                       readTargets(registry, invocation.profile));
   MTP_RETURN_IF_ERROR(checkOneTarget(invocation));
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
   invocation.omitWeights = omitWeights;

@@ -4,6 +4,7 @@
 #define MTP_TOOLS_MTPC_FLAGS_H
 
 #include "compiler/Pipeline/Phases.h"
+#include "tools/mtpc/ProfileChoice.h"
 #include "llvm/Support/CommandLine.h"
 #include <optional>
 
@@ -30,6 +31,8 @@ struct Invocation {
   Report report = Report::None;
   mtp::compiler::Targets targets;
   mtp::compiler::LoweringOptions lowering;
+  /// The profile that chose values of tunables.
+  std::optional<ProfileChoice> profile;
   std::optional<uint64_t> randomWeights;
   /// Write how random weights are made instead of the weights.
   bool omitWeights = false;

@@ -188,6 +188,13 @@ CompileOptions Run::compileOptions() {
   options.onCode = [this](const Target &, const KernelCode &code) {
     parts.resources = code.resources;
   };
+  if (invocation.profile) {
+    options.profile = llvm::utohexstr(invocation.profile->hash, true, 16);
+    options.write.checkArtifact = [this](const mtp::Artifact &artifact) {
+      mtp::Status status = invocation.profile->checkModel(artifact);
+      return status.isOk() ? status : status.withContext("--profile");
+    };
+  }
   options.onPhase = [this](const PhaseInfo &info) {
     progress.phase(info.description);
     timing.begin(info.name);

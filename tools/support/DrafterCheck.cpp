@@ -23,6 +23,11 @@ static constexpr const char *kTexts[] = {
     "Write a letter in which a tenant asks the owner to repair the heating.",
     "Repeat this line five times: the quick brown fox jumps over the dog."};
 
+static constexpr const char *kKinds[] = {"story", "explanation", "code",
+                                         "list",  "letter",      "repetition"};
+
+std::span<const char *const> mtp::ownKinds() { return kKinds; }
+
 /// Deviations of the mean that noise explains. The check runs at each start, so
 /// a false alarm must be rare.
 static constexpr double kDeviations = 3;

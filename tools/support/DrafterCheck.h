@@ -12,6 +12,7 @@
 #include "mtp/session.h"
 #include "runtime/profile/Profile.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace mtp {
 /// the model. A model with a chat template gets them as questions. A model
 /// without a tokenizer gets fixed tokens.
 Result<std::vector<std::vector<int32_t>>> ownPrompts(const Model &model);
+
+/// Returns the kinds of these prompts in profiles, in their order.
+std::span<const char *const> ownKinds();
 
 /// Generates greedy text after the prompts, with all drafts in each round, and
 /// returns the outcomes. `options` has the threads of the session.

@@ -9,6 +9,7 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mtp;
 using namespace mtp::codegen;
@@ -23,8 +24,11 @@ CpuTarget::create(const compiler::TargetOptions &options) {
   llvm::Expected<TargetDesc> desc = TargetDesc::parse(options.cpu);
   if (!desc)
     return invalidArgument(llvm::toString(desc.takeError()));
+  compiler::Tuning tuned = options.tuning.of(TunedFor::Cpu);
+  desc->prefetchBytes = tuned.at(tunable::kPrefetchBytes);
+  desc->blockRows = llvm::bit_floor(uint64_t(tuned.at(tunable::kBlockRows)));
   return std::unique_ptr<Target>(
-      new CpuTarget(std::move(*desc), options.workers));
+      new CpuTarget(std::move(*desc), options.workers, std::move(tuned)));
 }
 
 compiler::Machine CpuTarget::machine() const {
@@ -34,8 +38,12 @@ compiler::Machine CpuTarget::machine() const {
 int64_t CpuTarget::panelWidth() const { return kPanelWidth; }
 
 void CpuTarget::addSchedulePasses(OpPassManager &manager) const {
-  manager.addPass(mlir::mtp::createSplitAttentionPass({workers}));
-  manager.addPass(mlir::mtp::createFormStagesPass());
+  int64_t tasks = tuned.at(tunable::kAttentionTasks);
+  mlir::mtp::SplitAttentionPassOptions split;
+  split.workers = tasks ? tasks : workers;
+  manager.addPass(mlir::mtp::createSplitAttentionPass(split));
+  manager.addPass(
+      mlir::mtp::createFormStagesPass({tuned.at(tunable::kSoloElements)}));
 }
 
 /// Emits a kernel into `unit`.

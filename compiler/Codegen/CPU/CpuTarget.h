@@ -21,17 +21,19 @@ public:
   llvm::StringRef name() const override { return kName; }
   compiler::Machine machine() const override;
   int64_t panelWidth() const override;
+  compiler::Tuning tuning() const override { return tuned; }
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
   mlir::FailureOr<compiler::KernelCode>
   generateCode(mlir::ModuleOp module,
                const compiler::CodegenOptions &options) const override;
 
 private:
-  CpuTarget(TargetDesc desc, int64_t workers)
-      : desc(std::move(desc)), workers(workers) {}
+  CpuTarget(TargetDesc desc, int64_t workers, compiler::Tuning tuned)
+      : desc(std::move(desc)), workers(workers), tuned(std::move(tuned)) {}
 
   TargetDesc desc;
   int64_t workers;
+  compiler::Tuning tuned;
 };
 
 } // namespace mtp::codegen

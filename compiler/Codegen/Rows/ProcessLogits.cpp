@@ -89,7 +89,7 @@ RuledRow::RuledRow(KernelBuilder &kb, exec::ProcessLogitsKernelAttr kernel,
     length = kb.loadI32(kb.buffer(next++), slot);
   }
   at.rules = rowOf(slot, ::mtp::kRuleWords);
-  at.counts = rowOf(slot, width);
+  at.counts = rowOf(slot, int64_t(::mtp::countWords(uint64_t(width))));
   at.bias = rowOf(slot, width);
   if (kernel.getMasks() > 0)
     at.masks = rowOf(slot, kernel.getMasks() *
@@ -133,8 +133,9 @@ void RuledRow::maskTokens() {
       kb.cmp(Cmp::NE, kb.bitAnd(flags, kb.integer(::mtp::kRuleTokenMasks)), 0);
   kb.ifThen(hasMask, [&] {
     int64_t width = kernel.getWidth();
+    Value row = kb.clampIndex(node(), kernel.getMasks());
     Value words =
-        kb.at(at.masks, node(), int64_t(::mtp::maskWords(uint64_t(width))) * 4);
+        kb.at(at.masks, row, int64_t(::mtp::maskWords(uint64_t(width))) * 4);
     emitMaskedColumns(kb, words, at.x, at.x, width);
     kb.sync();
   });
@@ -212,7 +213,10 @@ void RuledRow::process() {
           return kb.loadLanes(kb.i32Type(), kb.at(from, first, 4), mask);
         };
         Value value = kb.loadLanes(kb.f32Type(), kb.at(at.x, first, 4), mask);
-        value = ruled(value, column, kb.bitAnd(load(at.counts), hasCounts),
+        Value counts = kb.extendUnsigned(
+            kb.loadLanes(kb.i16Type(), kb.at(at.counts, first, 2), mask),
+            kb.i32Lanes());
+        value = ruled(value, column, kb.bitAnd(counts, hasCounts),
                       kb.bitAnd(load(at.bias), hasBias));
         kb.storeLanes(value, kb.at(at.x, first, 4), mask);
         Best best = betterOf(kb, {value, column}, {in[0], in[1]}, mask);

@@ -209,7 +209,7 @@ void applyTokenDefaults(const ConfigFields &fields,
 /// Keys of generation configs that are not applied, each with the value that
 /// has no effect.
 constexpr std::pair<std::string_view, double> kNotApplied[] = {
-    {"repetition_penalty", 1},
+    {"penalty_repeat", 1},
     {"encoder_repetition_penalty", 1},
     {"presence_penalty", 0},
     {"frequency_penalty", 0},
@@ -253,9 +253,6 @@ void noteNotApplied(const ConfigFields &fields, const std::string &file,
 
 /// Reads sampling parameters. Values out of range would fail at each run.
 void readSampling(ConfigFields &fields, GenerationConfig &generation) {
-  // Without `do_sample` the other keys are leftovers without meaning.
-  if (!fields.flagOr("do_sample", false))
-    return;
   auto take = [&](const char *key, double least, double most,
                   const std::string &range, std::optional<double> &value) {
     if (!fields.has(key))
@@ -266,6 +263,14 @@ void readSampling(ConfigFields &fields, GenerationConfig &generation) {
       fields.fail(key, "a number " + range);
     value = number;
   };
+  // It changes greedy picks, too.
+  take("repetition_penalty", 1e-3, 1e3, "of 0.001 to 1000",
+       generation.repetitionPenalty);
+  if (generation.repetitionPenalty == 1.0)
+    generation.repetitionPenalty.reset();
+  // Without `do_sample` the other keys are leftovers without meaning.
+  if (!fields.flagOr("do_sample", false))
+    return;
   // The default of transformers.
   generation.temperature = 1.0;
   take("temperature", 0, kMaxTemperature, "of 0 to 100",

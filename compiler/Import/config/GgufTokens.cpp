@@ -65,7 +65,8 @@ void translateSampling(GgufTranslation &from) {
       {"top_k", "top_k"},
       {"top_p", "top_p"},
       {"min_p", "min_p"},
-      {"penalty_repeat", "repetition_penalty"},
+      // llama.cpp applies it to the last tokens only.
+      {"penalty_repeat", "penalty_repeat"},
   };
   bool hasAny = false;
   for (auto [name, key] : kNames) {

@@ -254,6 +254,8 @@ struct GenerationConfig {
   std::vector<int32_t> eos;
   std::optional<double> temperature, topP, minP;
   std::optional<int64_t> topK;
+  /// Absent, too, if it is 1 and changes nothing.
+  std::optional<double> repetitionPenalty;
   /// Warnings about recommended settings that are not applied.
   std::vector<std::string> warnings;
 };

@@ -26,8 +26,9 @@ struct DraftPlan {
   std::optional<double> confidence;
   /// True if rounds may stop after drafting for a host that sees the drafts.
   bool showsDrafts = false;
-  /// True if rounds that draft may stop for a host that masks tokens.
-  bool masksDrafts = false;
+  /// True if requests may change logits. Rounds that draft may then stop for a
+  /// host that masks tokens.
+  bool changesLogits = false;
   int64_t maxContext = 0;
 };
 

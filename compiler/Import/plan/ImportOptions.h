@@ -53,8 +53,9 @@ struct ImportOptions {
   AcceptSpec accept;
   /// True if rounds may stop for a host that sees their drafts.
   bool showsDrafts = false;
-  /// Whether requests may change logits (LogitRules).
-  bool hasLogitRules = false;
+  /// Whether requests may change logits (LogitRules), if drafts are accepted by
+  /// the rule `exact`.
+  bool hasLogitRules = true;
   /// Assignment of the model's own modules to depths.
   DepthPolicy depthPolicy = DepthPolicy::PerDepth;
   /// A folder searched before the drafter library. Empty: none.

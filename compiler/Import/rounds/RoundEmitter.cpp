@@ -25,7 +25,7 @@ void emitBeginning(ModelContext &context) {
 /// Lets a round stop for a host that wants to see the drafts, or that computes
 /// the tokens that may follow them.
 void emitStop(ModelContext &context, const Drafts &drafted) {
-  bool masks = context.draft.masksDrafts && drafted.drafts;
+  bool masks = context.draft.changesLogits && drafted.drafts;
   if (!context.draft.showsDrafts && !masks)
     return;
   if (!drafted.drafts)

@@ -65,7 +65,9 @@ static LogicalResult verifyNumber(Operation *op, DictionaryAttr dict,
 static LogicalResult verifySampling(Operation *op, DictionaryAttr dict) {
   if (failed(verifyNumber(op, dict, "temperature", 100)) ||
       failed(verifyNumber(op, dict, "top_p", 1, /*isPositive=*/true)) ||
-      failed(verifyNumber(op, dict, "min_p", 1))) {
+      failed(verifyNumber(op, dict, "min_p", 1)) ||
+      failed(verifyNumber(op, dict, "repetition_penalty", 1000,
+                          /*isPositive=*/true))) {
     return failure();
   }
   Attribute topK = dict.get("top_k");

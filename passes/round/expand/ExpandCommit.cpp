@@ -7,6 +7,7 @@
 
 #include "passes/Passes.h"
 #include "passes/round/RoundExpansion.h"
+#include "passes/round/RuleFlags.h"
 #include "passes/support/Calls.h"
 #include "passes/support/RowsPerSlot.h"
 #include "runtime/schema/LogitRules.h"
@@ -51,20 +52,20 @@ static void storeAccepted(ModuleOp module, SlotBody &body, Value count) {
     body.store(count, states::kAccepted);
 }
 
-/// Returns whether the body's slot has penalties.
-static Value hasPenalties(SlotBody &body) {
-  // The flag is the lowest bit.
-  static_assert(::mtp::kRulePenalties == 1);
-  Value flags =
-      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
-  return body.compare(Predicate::ne, body.rem(flags, 2), 0);
-}
-
 /// Counts a token of the output.
 static void countToken(SlotBody &body, Value token) {
-  Value count = body.load(states::kTokenCounts, token);
-  body.store(body.add(count, ::mtp::kCountOfOutput), states::kTokenCounts,
-             token);
+  constexpr int64_t kStep = ::mtp::kCountOfOutput;
+  Value word = body.quotient(token, 2);
+  Value counts = body.load(states::kTokenCounts, word);
+  Value isLower = body.compare(Predicate::eq, body.rem(token, 2), 0);
+  Value count = body.select(isLower, body.rem(counts, ::mtp::kCountValues),
+                            body.quotient(counts, ::mtp::kCountValues));
+  Value step = body.select(isLower, body.constant(kStep),
+                           body.constant(kStep * ::mtp::kCountValues));
+  step = body.select(
+      body.compare(Predicate::slt, count, kStep * ::mtp::kMostCounted), step,
+      body.constant(0));
+  body.store(body.add(counts, step), states::kTokenCounts, word);
 }
 
 static void writeHidden(Expansion &e, Value hidden, Value index) {
@@ -355,7 +356,7 @@ static LogicalResult expandInRound(CommitOp op) {
     return {};
   });
   if (hasState(e.module, states::kTokenCounts))
-    body.when(hasPenalties(body), [&] {
+    body.when(hasRule(body, ::mtp::kRulePenalties), [&] {
       body.repeat(k + 1, {}, [&](Value j, ValueRange) -> SmallVector<Value> {
         body.when(body.compare(Predicate::slt, j, emitted),
                   [&] { countToken(body, body.element(picks, j)); });
@@ -393,7 +394,8 @@ static void expandInPrefill(CommitOp op) {
     storeAccepted(e.module, body, zero);
     storeToken(e.module, body, first, zero);
     if (hasState(e.module, states::kTokenCounts))
-      body.when(hasPenalties(body), [&] { countToken(body, first); });
+      body.when(hasRule(body, ::mtp::kRulePenalties),
+                [&] { countToken(body, first); });
   });
   Value last =
       body.sub(body.add(sequenceWord(body, SequenceWord::FirstRow), rows), 1);

@@ -28,6 +28,7 @@
 #include "passes/round/NodeWalk.h"
 #include "passes/round/RoundExpansion.h"
 #include "passes/round/RowBudget.h"
+#include "passes/round/RuleFlags.h"
 #include "runtime/schema/LogitRules.h"
 #include "runtime/schema/LoopLayout.h"
 
@@ -171,6 +172,7 @@ NodeLimits RoundWriter::limitsOf(SlotBody &body, Value n, Value limit,
       limits.depth = body.min(limits.depth, limit);
   }
   Value places = body.sub(body.constant(envelope.getMaxContext()), n);
+  places = limitByMasks(body, e.module, nodes, places);
   limits.places = body.select(runs, places, body.constant(1));
   if (envelope.trims(nodes))
     limits.rows = body.load(states::kLoop, body.constant(::mtp::kLoopMostRows));
@@ -326,10 +328,7 @@ void RoundWriter::keepPath(SlotBody &body, ArrayRef<Value> drafts) {
     return;
   int64_t most = envelope.getNodes(envelope.getMaxK());
   useState(e.module, states::kLogitPath, 2 * most);
-  static_assert(::mtp::kRulePenalties == 1);
-  Value flags =
-      body.load(states::kLogitRules, body.constant(::mtp::kRuleFlags));
-  body.when(body.compare(Predicate::ne, body.rem(flags, 2), 0), [&] {
+  body.when(hasRule(body, ::mtp::kRulePenalties), [&] {
     for (auto [draft, token] : llvm::enumerate(drafts)) {
       int64_t node = draft + 1;
       Value parent = op.getParents()

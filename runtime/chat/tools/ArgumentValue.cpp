@@ -82,6 +82,7 @@ private:
   bool readDict();
   bool readString();
   bool readEscape(std::string &text);
+  bool readDigits(size_t digits, uint32_t &code);
   bool readHex(size_t digits, std::string &text);
   bool readWord();
   bool readKey();
@@ -165,9 +166,9 @@ bool PythonReader::readDict() {
   return true;
 }
 
-/// Reads the digits of a character's number.
-bool PythonReader::readHex(size_t digits, std::string &text) {
-  uint32_t code = 0;
+/// Reads the digits of a number in base 16.
+bool PythonReader::readDigits(size_t digits, uint32_t &code) {
+  code = 0;
   for (size_t i = 0; i < digits; ++i) {
     char c = rest.empty() ? ' ' : rest.front();
     size_t digit = std::string_view("0123456789abcdef").find(char(c | 0x20));
@@ -175,6 +176,20 @@ bool PythonReader::readHex(size_t digits, std::string &text) {
       return false;
     code = code * 16 + uint32_t(digit);
     rest.remove_prefix(1);
+  }
+  return true;
+}
+
+/// Reads the digits of a character's number, and a second half as in JSON.
+bool PythonReader::readHex(size_t digits, std::string &text) {
+  uint32_t code = 0, low = 0;
+  if (!readDigits(digits, code))
+    return false;
+  if (code >= 0xD800 && code < 0xDC00 && rest.starts_with("\\u")) {
+    rest.remove_prefix(2);
+    if (!readDigits(4, low) || low < 0xDC00 || low >= 0xE000)
+      return false;
+    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
   }
   if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000))
     return false;
@@ -187,8 +202,9 @@ bool PythonReader::readEscape(std::string &text) {
     return false;
   char c = rest.front();
   rest.remove_prefix(1);
-  constexpr std::string_view kFrom = "nrt\\'\"abfv0";
-  constexpr std::string_view kTo("\n\r\t\\'\"\a\b\f\v\0", 11);
+  // Models write JSON's "\/" as well.
+  constexpr std::string_view kFrom = "nrt\\'\"/abfv0";
+  constexpr std::string_view kTo("\n\r\t\\'\"/\a\b\f\v\0", 12);
   if (size_t at = kFrom.find(c); at != kFrom.npos)
     text += kTo[at];
   else if (c == 'x' || c == 'u' || c == 'U')

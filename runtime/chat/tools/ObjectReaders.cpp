@@ -167,7 +167,7 @@ std::unique_ptr<CallReader> mtp::makeGraniteReader() {
                                       /*isBare=*/false);
 }
 std::unique_ptr<CallReader> mtp::makeJsonReader() {
-  // [{"name": "f", "parameters": {}}]: the form of CallSchema.h.
+  // [{"name": "f", "parameters": {}}]
   return std::make_unique<ListReader>(
       CallOpening{"[", nullptr, /*isSectionOnly=*/false, /*isStart=*/true},
       /*isBare=*/true);

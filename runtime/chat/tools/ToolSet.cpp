@@ -121,6 +121,10 @@ struct ToolReader {
     return invalidArgument(strCat(path, member, ": expected ", what));
   }
   Status readSchema(const element &schema, Tool &tool);
+  /// Adds the types of the properties that a schema, its branches and its
+  /// references declare. Reads at most `left` schemas.
+  void readProperties(const element &root, const element &schema, Tool &tool,
+                      size_t &left);
   Result<Tool> readTool(const element &json);
 };
 } // namespace
@@ -132,17 +136,45 @@ Status ToolReader::readSchema(const element &schema, Tool &tool) {
   if (schema.get(members))
     return expected(".function.parameters", "an object");
   tool.schema = simdjson::minify(schema);
+  size_t left = kMostSchemas;
+  readProperties(schema, schema, tool, left);
   element given;
   if (members.at_key("properties").get(given))
     return okStatus();
   if (given.get(properties))
     return expected(".function.parameters.properties", "an object");
-  for (auto [key, value] : properties) {
-    TypeReader reader{schema, references, {}};
-    reader.read(value);
-    tool.parameters[std::string(key)] = reader.types;
-  }
   return okStatus();
+}
+
+void ToolReader::readProperties(const element &root, const element &schema,
+                                Tool &tool, size_t &left) {
+  object members;
+  if (left == 0 || schema.get(members))
+    return;
+  --left;
+  for (auto [key, value] : members) {
+    object properties;
+    array branches;
+    std::string_view text;
+    element target;
+    if (key == "properties" && !value.get(properties)) {
+      for (auto [name, property] : properties) {
+        ValueTypes &types = tool.parameters[std::string(name)];
+        TypeReader reader{root, references, types};
+        reader.read(property);
+        types = reader.types;
+      }
+    } else if ((key == "anyOf" || key == "oneOf" || key == "allOf") &&
+               !value.get(branches)) {
+      for (element branch : branches)
+        readProperties(root, branch, tool, left);
+    } else if (key == "$ref" && !value.get(text) && text.starts_with("#/") &&
+               references > 0) {
+      --references;
+      if (!root.at_pointer(text.substr(1)).get(target))
+        readProperties(root, target, tool, left);
+    }
+  }
 }
 
 Result<Tool> ToolReader::readTool(const element &json) {
@@ -163,6 +195,10 @@ Result<Tool> ToolReader::readTool(const element &json) {
   element schema;
   if (!function.at_key("parameters").get(schema))
     MTP_RETURN_IF_ERROR(readSchema(schema, tool));
+  element strict;
+  if (!function.at_key("strict").get(strict) && !strict.is_null() &&
+      strict.get(tool.isStrict))
+    return expected(".function.strict", "a flag");
   return tool;
 }
 

@@ -36,6 +36,8 @@ struct Tool {
   /// The JSON schema of the arguments; `{}` without one.
   std::string schema = "{}";
   std::map<std::string, ValueTypes, std::less<>> parameters;
+  /// Whether the caller wants arguments that match the schema.
+  bool isStrict = false;
 
   /// Returns the types of a parameter; unknown for a parameter that the schema
   /// lacks.

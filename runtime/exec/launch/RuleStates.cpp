@@ -14,8 +14,13 @@ static bool hasPenalties(const LogitRules &rules) {
          rules.frequencyPenalty != 0;
 }
 
+static bool isOneToken(const std::vector<int32_t> &word) {
+  return word.size() == 1;
+}
+
 static bool hasBias(const LogitRules &rules) {
-  return !rules.bias.empty() || !rules.allowedTokens.empty();
+  return !rules.bias.empty() || !rules.allowedTokens.empty() ||
+         std::ranges::any_of(rules.badWords, isOneToken);
 }
 
 bool mtp::hasRules(const Request &request) {
@@ -64,19 +69,26 @@ static std::vector<int32_t> headOf(const Request &request,
   return words;
 }
 
-/// Returns the word of each token in "token_counts".
+/// Returns the words of a slot in "token_counts".
 static std::vector<int32_t> countTokens(std::span<const int32_t> tokens,
-                                        size_t prompt, uint64_t vocab) {
-  std::vector<int32_t> words(vocab, 0);
+                                        size_t prompt, bool countsPrompt,
+                                        uint64_t vocab) {
+  std::vector<uint16_t> counts(2 * countWords(vocab), 0);
   for (size_t i = 0; i < tokens.size(); ++i) {
-    int32_t &word = words[size_t(tokens[i])];
-    word = i < prompt ? word | kCountInPrompt : word + kCountOfOutput;
+    uint16_t &count = counts[size_t(tokens[i])];
+    if (i < prompt)
+      count |= kCountInPrompt;
+    if ((i >= prompt || countsPrompt) && count / kCountOfOutput < kMostCounted)
+      count = uint16_t(count + kCountOfOutput);
   }
+  std::vector<int32_t> words(countWords(vocab));
+  for (size_t i = 0; i < words.size(); ++i)
+    words[i] = counts[2 * i] | int32_t(counts[2 * i + 1]) << 16;
   return words;
 }
 
-/// Returns the bits of the bias of each token. Tokens that are not allowed get
-/// -infinity.
+/// Returns the bits of the bias of each token. Tokens that are not allowed, and
+/// bad words of one token, get -infinity.
 static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
   std::vector<float> bias(vocab, 0);
   if (!rules.allowedTokens.empty()) {
@@ -86,6 +98,9 @@ static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
   }
   for (const TokenBias &entry : rules.bias)
     bias[size_t(entry.token)] += entry.bias;
+  for (const std::vector<int32_t> &word : rules.badWords)
+    if (isOneToken(word))
+      bias[size_t(word.front())] = -std::numeric_limits<float>::infinity();
   std::vector<int32_t> words(vocab);
   std::ranges::transform(bias, words.begin(), [](float value) {
     return std::bit_cast<int32_t>(value);
@@ -108,6 +123,9 @@ Status RuleStates::write(uint32_t slot, const Request &request,
         writeWords(bias, slot, biasWords(request.rules, vocab), vocab));
   if (!hasPenalties(request.rules))
     return okStatus();
-  return writeWords(counts, slot,
-                    countTokens(tokens, request.prompt.size(), vocab), vocab);
+  return writeWords(
+      counts, slot,
+      countTokens(tokens, request.prompt.size() - request.rules.begunTokens,
+                  request.rules.countsPrompt, vocab),
+      countWords(vocab));
 }

@@ -25,7 +25,8 @@ bool mtp::showsPaths(const Plan &plan, const ProgramTable &programs,
 }
 
 TokenMasks::TokenMasks(const Artifact &artifact, Executable &executable)
-    : executable(executable), nodes(mostNodes(*artifact.envelope)),
+    : executable(executable),
+      nodes(std::min<size_t>(mostNodes(*artifact.envelope), kMostMasks)),
       width(maskWords(artifact.envelope->vocab())),
       draftWords(mostNodes(*artifact.envelope)) {
   if (!artifact.findState(kLogitRules))

@@ -26,7 +26,7 @@ uint64_t KvCacheManager::memoryBytes(const KvConfig &config) {
 //===----------------------------------------------------------------------===//
 
 /// Tells the owner of states that the content of a page has become worthless.
-static void forget(const KvConfig &config, uint32_t page) {
+static void forgetPage(const KvConfig &config, uint32_t page) {
   if (config.onForget)
     config.onForget(page);
 }
@@ -38,7 +38,7 @@ uint32_t KvCacheManager::take() {
     uint32_t page = lru.begin()->second;
     lru.erase(lru.begin());
     index.erase(page);
-    forget(config, page);
+    forgetPage(config, page);
     return page;
   }
   uint32_t page = freeList.back();
@@ -63,14 +63,8 @@ void KvCacheManager::drop(uint32_t page) {
     lru.emplace(pages[page].tick, page);
   } else {
     freeList.push_back(page);
-    forget(config, page);
+    forgetPage(config, page);
   }
-}
-
-void KvCacheManager::append(uint32_t slot, uint32_t page) {
-  tables[size_t(slot) * config.tableWidth + slots[slot].pages.size()] =
-      int32_t(page);
-  slots[slot].pages.push_back(page);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,8 +86,6 @@ static std::vector<int32_t> keyOf(const KvConfig &config,
   return key;
 }
 
-/// Returns the pages that the index has of the tokens, without the last
-/// `behind` ones.
 std::vector<KvCacheManager::Match>
 KvCacheManager::chainOf(std::span<const int32_t> tokens, uint64_t behind,
                         const PageKey &key) const {
@@ -151,6 +143,28 @@ uint32_t KvCacheManager::find(std::span<const int32_t> tokens, uint64_t end,
   return isWhole ? chain.back().page : 0;
 }
 
+size_t KvCacheManager::forget(std::span<const int32_t> tokens,
+                              const PageKey &key) {
+  std::vector<Match> chain = chainOf(tokens, config.lookahead, key);
+  auto giveUp = [this](uint32_t page) {
+    lru.erase(pages[page].tick);
+    index.erase(page);
+    freeList.push_back(page);
+    forgetPage(config, page);
+  };
+  size_t count = 0;
+  for (; !chain.empty() && pages[chain.back().page].references == 0; ++count) {
+    giveUp(chain.back().page);
+    chain.pop_back();
+  }
+  if (count == 0)
+    return 0;
+  for (uint32_t page : index.lostPages())
+    if (pages[page].references == 0)
+      giveUp(page);
+  return count;
+}
+
 int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
                               uint64_t capacity, PageKey key) {
   std::vector<Match> chain;
@@ -168,8 +182,9 @@ int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
   std::vector<PageProvenance> &makers = slots[slot].makers;
   makers.assign(key.pages.begin(), key.pages.end());
   makers.resize(std::max(makers.size(), chain.size()), PageProvenance::Plan);
+  int32_t *row = &tables[size_t(slot) * config.tableWidth];
   for (size_t i = 0; i < chain.size(); ++i) {
-    append(slot, chain[i].page);
+    slots[slot].append(chain[i].page, row);
     makers[i] = chain[i].maker;
   }
   slots[slot].length = uint64_t(chain.size()) * config.pageTokens;
@@ -188,7 +203,7 @@ bool KvCacheManager::grow(uint32_t slot, uint64_t capacity) {
   for (; have < need; ++have) {
     uint32_t page = take();
     hold(page);
-    append(slot, page);
+    slots[slot].append(page, &tables[size_t(slot) * config.tableWidth]);
   }
   return true;
 }
@@ -236,7 +251,7 @@ void KvCacheManager::publish(uint32_t slot, std::span<const int32_t> tokens) {
       index.move(cached, page);
       freeList.push_back(cached);
       config.onMove(cached, page);
-      forget(config, cached);
+      forgetPage(config, cached);
     }
     // After another slot's page the chain would outlive its start, which this
     // slot does not hold.

@@ -115,6 +115,21 @@ public:
   uint32_t find(std::span<const int32_t> tokens, uint64_t end,
                 const PageKey &key) const;
 
+  /// A page that can be shared.
+  struct Match {
+    uint32_t page;
+    PageProvenance maker;
+  };
+  /// Returns the pages of the index that hold the first tokens, in order. At
+  /// least `behind` tokens follow each page. `behind` is the lookahead or more.
+  std::vector<Match> chainOf(std::span<const int32_t> tokens, uint64_t behind,
+                             const PageKey &key) const;
+
+  /// Gives up the pages of the first tokens that no slot holds, from the last
+  /// one on, down to the first one that a slot holds. Returns their number.
+  /// Also gives up the cached pages after them, which are found no more.
+  size_t forget(std::span<const int32_t> tokens, const PageKey &key);
+
   /// Whether a slot holds the page, or the index has it.
   bool isActive(uint32_t page) const {
     return page < pages.size() &&
@@ -185,21 +200,19 @@ private:
     PrefixIndex::Place place;
     /// Whether another slot's page, or a collision, has ended the chain.
     bool isChainOver = false;
+
+    /// Adds a page, also to the slot's table.
+    void append(uint32_t page, int32_t *table) {
+      table[pages.size()] = int32_t(page);
+      pages.push_back(page);
+    }
   };
 
-  /// A page that can be shared.
-  struct Match {
-    uint32_t page;
-    PageProvenance maker;
-  };
-  std::vector<Match> chainOf(std::span<const int32_t> tokens, uint64_t behind,
-                             const PageKey &key) const;
   std::vector<Match> match(std::span<const int32_t> tokens,
                            const PageKey &key) const;
   uint32_t take();
   void hold(uint32_t page);
   void drop(uint32_t page);
-  void append(uint32_t slot, uint32_t page);
   Status checkSlot(uint32_t slot, std::vector<uint32_t> &references) const;
 
   KvConfig config;

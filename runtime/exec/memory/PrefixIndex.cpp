@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 using namespace mtp;
 
@@ -59,4 +60,19 @@ void PrefixIndex::erase(uint32_t page) {
     return;
   entries.erase(found->second);
   keyOfPage.erase(found);
+}
+
+std::vector<uint32_t> PrefixIndex::lostPages() const {
+  // An entry has a higher number than its parent.
+  std::map<EntryId, const Entry *> inOrder;
+  for (const auto &[key, entry] : entries)
+    inOrder.emplace(entry.id, &entry);
+  std::unordered_set<EntryId> reached = {kRoot};
+  std::vector<uint32_t> lost;
+  for (auto [id, entry] : inOrder)
+    if (reached.contains(entry->parent))
+      reached.insert(id);
+    else
+      lost.push_back(entry->page);
+  return lost;
 }

@@ -71,6 +71,10 @@ public:
   /// Forgets the entry of a page. Later entries of its chain are found no more.
   void erase(uint32_t page);
 
+  /// Returns the pages whose chain has lost an entry. They are found no more,
+  /// and keep pages of equal tokens out of the index.
+  std::vector<uint32_t> lostPages() const;
+
   bool contains(uint32_t page) const { return keyOfPage.count(page) != 0; }
   size_t size() const { return entries.size(); }
 

@@ -49,7 +49,8 @@ KvConfig SequenceMemory::kvConfig() const {
   KvConfig config;
   config.pages = options.session.kvPages;
   config.pageTokens = e.pageTokens;
-  config.slots = options.session.maxSlots;
+  // The last slot is for pages that no sequence computes.
+  config.slots = options.session.maxSlots + 1;
   config.tableWidth = uint32_t(pagesPerSlot(e.maxContext, e.pageTokens));
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;

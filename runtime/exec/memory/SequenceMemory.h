@@ -110,6 +110,9 @@ public:
   StateCopies &copies() { return *stateCopies; }
   /// Null if the model has no recurrent layers.
   const Snapshots *snapshots() const { return store.get(); }
+  Snapshots *snapshots() { return store.get(); }
+  /// The rules that pages and copies follow.
+  const SequenceMemoryOptions &rules() const { return options; }
   /// Recounts everything. Internal, naming the first contradiction.
   Status checkInvariant() const;
 

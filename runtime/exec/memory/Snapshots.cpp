@@ -163,9 +163,9 @@ Status Snapshots::read(Copy &copy, uint32_t slot,
   return executable.readAll(reads);
 }
 
-Snapshots::Id Snapshots::store(const Prefix &prefix, const Place &place,
-                               uint32_t slot, std::span<const int32_t> table,
-                               const MemoryLimit &memory) {
+/// Returns a copy without data.
+Snapshots::Copy Snapshots::copyOf(const Prefix &prefix,
+                                  const Place &place) const {
   Copy copy(place, prefix);
   if (copy.position > prefix.end) {
     auto behind = prefix.tokens.subspan(
@@ -178,22 +178,61 @@ Snapshots::Id Snapshots::store(const Prefix &prefix, const Place &place,
     copy.inputs = prefix.key.inputs;
     copy.salt.assign(prefix.key.salt.begin(), prefix.key.salt.end());
   }
+  return copy;
+}
+
+/// Makes room for the data of a copy; returns false if memory is short.
+bool Snapshots::makeData(Copy &copy, const MemoryLimit &memory) {
   uint64_t bytes = size + pagesOf(copy) * pageSize;
   if (!isOn() || !makeRoom(bytes, memory, copy.memory))
-    return 0;
+    return false;
   copy.data = std::make_unique_for_overwrite<uint8_t[]>(bytes);
   copy.bytes = bytes;
-  if (!read(copy, slot, table).isOk())
-    return 0;
+  return true;
+}
+
+/// Adds a copy that has its data.
+Snapshots::Id Snapshots::keep(Copy copy) {
   if (!copy.isKept)
     dropSame(copy);
   Id id = ++last;
   use(copy, id);
   byPage.emplace(copy.page, id);
+  counted.bytes += copy.bytes;
   copies.emplace(id, std::move(copy));
-  counted.bytes += bytes;
   ++counted.made;
   return id;
+}
+
+Snapshots::Id Snapshots::store(const Prefix &prefix, const Place &place,
+                               uint32_t slot, std::span<const int32_t> table,
+                               const MemoryLimit &memory) {
+  Copy copy = copyOf(prefix, place);
+  if (!makeData(copy, memory) || !read(copy, slot, table).isOk())
+    return 0;
+  return keep(std::move(copy));
+}
+
+Snapshots::Id Snapshots::adopt(const Prefix &prefix, const Place &place,
+                               std::span<const uint8_t> data,
+                               const MemoryLimit &memory) {
+  Copy copy = copyOf(prefix, place);
+  if (data.size() != size + pagesOf(copy) * pageSize || !makeData(copy, memory))
+    return 0;
+  std::ranges::copy(data, copy.data.get());
+  return keep(std::move(copy));
+}
+
+std::vector<const Snapshots::Copy *>
+Snapshots::attached(const Prefix &prefix) const {
+  std::vector<const Copy *> found;
+  auto [begin, end] = byPage.equal_range(prefix.page);
+  for (auto at = begin; at != end; ++at)
+    if (const Copy &copy = copies.at(at->second);
+        !copy.isKept && copy.end == prefix.end && isOf(copy, prefix))
+      found.push_back(&copy);
+  std::ranges::sort(found, {}, &Copy::position);
+  return found;
 }
 
 Status Snapshots::restore(const Copy &copy, uint32_t slot,

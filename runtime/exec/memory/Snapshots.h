@@ -114,6 +114,16 @@ public:
   Id store(const Prefix &prefix, const Place &place, uint32_t slot,
            std::span<const int32_t> table, const MemoryLimit &memory);
 
+  /// As store(), with the bytes of a copy that saved() gave. Returns 0 if they
+  /// are not as long as the copy's.
+  Id adopt(const Prefix &prefix, const Place &place,
+           std::span<const uint8_t> data, const MemoryLimit &memory);
+
+  /// Returns the copies of the prefix's tokens that are attached to its page,
+  /// without those that sequences keep for themselves. Valid until a copy is
+  /// stored or forgotten.
+  std::vector<const Copy *> attached(const Prefix &prefix) const;
+
   /// Writes a copy to the slot's states, and its entries to those of the slot's
   /// pages that are not among the first `taken`.
   Status restore(const Copy &copy, uint32_t slot,
@@ -145,6 +155,9 @@ private:
   const Copy *behind(uint32_t page, const Prefix &prefix) const;
   uint64_t pagesOf(const Copy &copy) const;
   void dropSame(const Copy &copy);
+  Copy copyOf(const Prefix &prefix, const Place &place) const;
+  bool makeData(Copy &copy, const MemoryLimit &memory);
+  Id keep(Copy copy);
   bool makeRoom(uint64_t bytes, const MemoryLimit &memory,
                 MemoryReservation &reserved);
   Status read(Copy &copy, uint32_t slot, std::span<const int32_t> table);

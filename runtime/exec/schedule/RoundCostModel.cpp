@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <tuple>
 
 using namespace mtp;
 
@@ -55,6 +56,13 @@ static constexpr double kRowMemory = 0.98, kRowOutlier = 0.06, kRowNoise = 0.15,
 /// a measured cost of rows stands.
 static constexpr int kBeginTurns = 3, kBeginWeight = 8;
 
+/// The least spread of contexts that tells how the cost of rows grows with
+/// them.
+static constexpr double kLeastSpread = 0.05;
+
+/// Points of a curve for each doubling of the positions.
+static constexpr double kPointsOfDoubling = 1;
+
 /// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
@@ -76,13 +84,43 @@ static double product(const T &a, const T &b) {
   return sum;
 }
 
+/// Returns the value of a curve of two or more points at `x`. Beyond its ends
+/// the line through the two nearest points goes on, but does not fall.
+static double valueAt(const std::vector<std::pair<double, double>> &curve,
+                      double x) {
+  size_t i = 1;
+  while (i + 1 < curve.size() && x > curve[i].first)
+    ++i;
+  auto [x0, y0] = curve[i - 1];
+  auto [x1, y1] = curve[i];
+  double slope = (y1 - y0) / (x1 - x0);
+  if (x < x0 || x > x1)
+    slope = std::max(slope, 0.0);
+  return x > x1 ? y1 + slope * (x - x1) : y0 + slope * (x - x0);
+}
+
 /// Predicts the time of a shape with other rows and positions from its own.
 double RoundCostModel::at(const Cell &cell, const Terms &has) const {
-  double more = has[kRowTerm] - cell.has[kRowTerm];
-  double other =
-      cell.seconds + fitted(has) - fitted(cell.has) + cell.ownRow * more +
-      cell.ownPosition * (has[kPositionTerm] - cell.has[kPositionTerm]);
+  double rows = cell.has[kRowTerm];
+  double more = has[kRowTerm] - rows;
+  double other = cell.seconds + cell.ownRow * more;
+  other += cell.rowLine ? rowIn(cell, has) * more
+                        : fitted(has) - fitted(withRows(has, rows));
+  if (cell.curve.empty())
+    other += fitted(withRows(has, rows)) - fitted(cell.has);
+  else
+    other += valueAt(cell.curve, has[kPositionTerm]) -
+             valueAt(cell.curve, cell.has[kPositionTerm]);
   return std::max(other, kLeastShare * cell.seconds);
+}
+
+/// Returns the time of one more row as a profile has it for the shape, or as
+/// all shapes predict it.
+double RoundCostModel::rowIn(const Cell &cell, const Terms &has) const {
+  if (!cell.rowLine)
+    return rowIn(has);
+  auto [first, slope] = *cell.rowLine;
+  return std::max(first + slope * has[kPositionTerm], 0.0);
 }
 
 /// Returns the time of one more row, as all shapes predict it.
@@ -90,12 +128,32 @@ double RoundCostModel::rowIn(const Terms &has) const {
   return fitted(withRows(has, has[kRowTerm] + 1)) - fitted(has);
 }
 
+/// Returns the time of a round of k = 0 with the batch and the positions of
+/// `work`, on a machine of speed 1; 0 if it is not known.
+double RoundCostModel::secondsOfStep(const Work &work) const {
+  auto found = cells.find({work.batch, 0});
+  if (found == cells.end() || found->second.count < kSettling)
+    return 0;
+  return at(found->second,
+            termsOf({work.batch, 0, work.batch, work.positions}));
+}
+
 double RoundCostModel::secondsOfRow(const Work &work) const {
-  auto found = cells.find({work.batch, work.k});
-  double own = found == cells.end() ? 0 : found->second.ownRow;
   Work some = work;
   some.rows = std::max(work.rows, 1u);
-  return std::max(rowIn(termsOf(some)) + own, 0.0) * slowness;
+  Terms has = termsOf(some);
+  auto found = cells.find({work.batch, work.k});
+  if (found == cells.end())
+    return std::max(rowIn(has), 0.0) * slowness;
+  const Cell &cell = found->second;
+  double row = std::max(rowIn(cell, has) + cell.ownRow, 0.0);
+  // All rows of drafts together take at most the time of the round minus the
+  // time of a step.
+  double rows = cell.has[kRowTerm], step = secondsOfStep(work);
+  if (work.k > 0 && step > 0 && rows > work.batch)
+    row = std::min(row, std::max(at(cell, withRows(has, rows)) - step, 0.0) /
+                            (rows - work.batch));
+  return row * slowness;
 }
 
 /// Learns the cost of a row from a round with more or fewer rows than the
@@ -104,7 +162,7 @@ double RoundCostModel::secondsOfRow(const Work &work) const {
 void RoundCostModel::learnRows(Cell &cell, const Terms &has, double seconds) {
   double more = has[kRowTerm] - cell.has[kRowTerm];
   double rest = seconds - at(cell, has) + cell.ownRow * more;
-  double row = rowIn(has);
+  double row = rowIn(cell, has);
   double most = std::max(kRowOutlier * cell.seconds, row * std::abs(more));
   cell.rowRows = cell.rowRows * kRowMemory + more * more;
   cell.rowSeconds =
@@ -196,11 +254,12 @@ void RoundCostModel::add(const Work &work, double measured) {
 }
 
 void RoundCostModel::begin(std::span<const Measured> measured) {
+  std::map<const Cell *, double> weights;
   for (const Measured &one : measured) {
     Cell &cell = cells[{one.work.batch, one.work.k}];
     Terms has = termsOf(one.work);
     // The mean of all measurements of the shape.
-    double share = 1.0 / ++cell.count;
+    double share = one.weight / (weights[&cell] += one.weight);
     cell.seconds += (one.seconds - cell.seconds) * share;
     for (size_t i = 0; i < kTerms; ++i)
       cell.has[i] += (has[i] - cell.has[i]) * share;
@@ -226,23 +285,112 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
                   one.seconds);
     fit();
   }
-  setOwnPositions(measured);
+  setRows(measured);
+  setCurves(measured);
 }
 
-/// Sets the time of a position of each shape by least squares.
-void RoundCostModel::setOwnPositions(std::span<const Measured> measured) {
-  std::map<Shape, std::pair<double, double>> sums;
+namespace {
+/// Mean of the measured rounds of a shape in one context.
+struct Group {
+  double count = 0, rows = 0, positions = 0, seconds = 0;
+};
+using Groups = std::map<std::tuple<uint32_t, uint32_t, int>, Group>;
+
+/// Sums for the time of a row, as a line over positions.
+struct RowSums {
+  double rows = 0, both = 0, positions = 0, seconds = 0, product = 0;
+
+  void add(double more, double at, double time) {
+    rows += more * more;
+    both += more * more * at;
+    positions += more * more * at * at;
+    seconds += more * time;
+    product += more * at * time;
+  }
+  /// Returns the time without positions and for each position. The time does
+  /// not fall with positions.
+  std::pair<double, double> line() const {
+    double determinant = rows * positions - both * both, slope = 0;
+    if (determinant > kLeastSpread * rows * positions)
+      slope = std::max((rows * product - both * seconds) / determinant, 0.0);
+    return {(seconds - slope * both) / rows, slope};
+  }
+};
+} // namespace
+
+static Group &groupOf(Groups &groups, const RoundCostModel::Work &of) {
+  double context = double(of.positions) / of.batch;
+  return groups[{of.batch, of.k, int(std::log2(1 + context))}];
+}
+
+/// Sets the cost of rows of shapes that were measured with several numbers of
+/// rows, by least squares over equal contexts. Rows of longer contexts cost
+/// more.
+void RoundCostModel::setRows(std::span<const Measured> measured) {
+  Groups groups;
+  for (const Measured &one : measured) {
+    Group &group = groupOf(groups, one.work);
+    double share = 1 / ++group.count;
+    group.rows += (one.work.rows - group.rows) * share;
+    group.positions += (double(one.work.positions) - group.positions) * share;
+  }
+  // The time at the mean context of the group.
+  auto secondsOf = [&](const Measured &one, const Group &group) {
+    Work same = one.work;
+    same.positions = uint64_t(group.positions);
+    return one.seconds + fitted(termsOf(same)) - fitted(termsOf(one.work));
+  };
+  for (const Measured &one : measured) {
+    Group &group = groupOf(groups, one.work);
+    group.seconds += secondsOf(one, group) / group.count;
+  }
+  std::map<Shape, RowSums> all;
+  for (const Measured &one : measured) {
+    const Group &group = groupOf(groups, one.work);
+    all[{one.work.batch, one.work.k}].add(
+        one.work.rows - group.rows, group.positions,
+        secondsOf(one, group) - group.seconds);
+  }
+  for (const auto &[shape, sums] : all) {
+    if (sums.rows == 0)
+      continue;
+    Cell &cell = cells[shape];
+    cell.rowLine = sums.line();
+    cell.ownRow = cell.rowRows = cell.rowSeconds = 0;
+  }
+}
+
+/// Sets the curves of shapes that were measured at several contexts. A point is
+/// the mean of near contexts, as if all had the shape's mean rows.
+void RoundCostModel::setCurves(std::span<const Measured> measured) {
+  struct Point {
+    double weight = 0, positions = 0, seconds = 0;
+  };
+  std::map<Shape, std::map<int, Point>> points;
   for (const Measured &one : measured) {
     Shape shape{one.work.batch, one.work.k};
     const Cell &cell = cells[shape];
-    Terms has = termsOf(one.work);
-    double more = has[kPositionTerm] - cell.has[kPositionTerm];
-    sums[shape].first += more * more;
-    sums[shape].second += more * (one.seconds - at(cell, has));
+    Terms has = termsOf(one.work), all = withRows(has, cell.has[kRowTerm]);
+    double more = all[kRowTerm] - has[kRowTerm];
+    double seconds = one.seconds + cell.ownRow * more;
+    seconds +=
+        cell.rowLine ? rowIn(cell, has) * more : fitted(all) - fitted(has);
+    double positions = has[kPositionTerm];
+    Point &point = points[shape][int(
+        kPointsOfDoubling * std::log2(1 + positions / one.work.batch))];
+    double share = one.weight / (point.weight += one.weight);
+    point.positions += (positions - point.positions) * share;
+    point.seconds += (seconds - point.seconds) * share;
   }
-  for (const auto &[shape, sum] : sums)
-    if (sum.first > 0)
-      cells[shape].ownPosition = sum.second / sum.first;
+  for (const auto &[shape, some] : points) {
+    if (some.size() < 2)
+      continue;
+    Cell &cell = cells[shape];
+    for (const auto &[bucket, point] : some)
+      cell.curve.emplace_back(point.positions, point.seconds);
+    cell.seconds = valueAt(cell.curve, cell.has[kPositionTerm]);
+    cell.longSeconds = cell.seconds;
+  }
 }
 
 /// Fits the terms by least squares of relative errors, drawn to the
@@ -309,8 +457,17 @@ double RoundCostModel::seconds(const Work &work) const {
   auto found = cells.find({work.batch, work.k});
   bool hasRun = found != cells.end();
   Terms has = termsOf(work);
-  if (hasRun && found->second.count >= kSettling)
-    return at(found->second, has) * slowness;
+  if (hasRun && found->second.count >= kSettling) {
+    const Cell &cell = found->second;
+    double own = at(cell, has);
+    // A round with fewer rows than the cell's rounds takes at least the time of
+    // a step, or of the cell's round if that is shorter.
+    if (work.k > 0 && has[kRowTerm] < cell.has[kRowTerm])
+      own =
+          std::max(own, std::min(secondsOfStep(work),
+                                 at(cell, withRows(has, cell.has[kRowTerm]))));
+    return own * slowness;
+  }
   if (cells.empty())
     return 0;
   double seconds = fitted(has) * nearby(work.batch, work.k);

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace mtp {
 
@@ -34,6 +36,8 @@ public:
   struct Measured {
     Work work;
     double seconds = 0;
+    /// Number of rounds that it stands for.
+    double weight = 1;
   };
   /// Starts from measured times, before any add(). All count as settled. Times
   /// of one shape with other rows or positions show what these cost.
@@ -66,9 +70,12 @@ private:
     /// The time of a row beyond the prediction of all shapes, and the sums by
     /// which it is estimated from rounds with more or fewer rows.
     double ownRow = 0, rowRows = 0, rowSeconds = 0;
-    /// The time of a position beyond the prediction of all shapes, if begin()
-    /// had several contexts of the shape.
-    double ownPosition = 0;
+    /// The time of a row without positions, and for each position, if begin()
+    /// had several numbers of rows of the shape.
+    std::optional<std::pair<double, double>> rowLine;
+    /// The times of the shape by positions, ascending, if begin() had several
+    /// contexts of it. Times between two points are on a line.
+    std::vector<std::pair<double, double>> curve;
     uint32_t count = 0;
     /// The number of the shape's last round.
     uint64_t last = 0;
@@ -81,12 +88,15 @@ private:
   void learnRows(Cell &cell, const Terms &has, double seconds);
   void learnChange(Cell &cell, const Terms &has, double seconds);
   void addChange(const Cell &cell, const Terms &has, double seconds);
-  void setOwnPositions(std::span<const Measured> measured);
+  void setRows(std::span<const Measured> measured);
+  void setCurves(std::span<const Measured> measured);
   void fit();
   double fitted(const Terms &has) const;
   double nearby(uint32_t batch, uint32_t k) const;
   double at(const Cell &cell, const Terms &has) const;
   double rowIn(const Terms &has) const;
+  double rowIn(const Cell &cell, const Terms &has) const;
+  double secondsOfStep(const Work &work) const;
 
   std::map<Shape, Cell> cells;
   /// The factor by which all shapes have become slower together because other

@@ -8,9 +8,9 @@
 using namespace mtp;
 using namespace mtp::grammar;
 
-Result<Automaton> mtp::grammar::compileGbnf(std::string_view source,
-                                            const Limits &limits) {
-  AutomatonBuilder builder(limits);
+Result<RuleId> mtp::grammar::addGbnf(std::string_view source,
+                                     AutomatonBuilder &builder,
+                                     const Limits &limits) {
   GbnfParser parser(source, builder, limits);
   MTP_RETURN_IF_ERROR(parser.parse());
   for (const GbnfRule &rule : parser.rules()) {
@@ -24,5 +24,5 @@ Result<Automaton> mtp::grammar::compileGbnf(std::string_view source,
   const GbnfRule *root = parser.find("root");
   if (!root)
     return invalidArgument("expected a rule 'root', got none");
-  return std::move(builder).finish(root->id);
+  return root->id;
 }

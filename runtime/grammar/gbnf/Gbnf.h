@@ -7,14 +7,15 @@
 
 namespace mtp::grammar {
 
-/// Compiles a grammar in GBNF, whose root is the rule `root`. The README
-/// describes the dialect.
+/// Adds the rules of a grammar in GBNF and returns its root, the rule `root`.
+/// The README describes the dialect.
 ///
 /// `source` must be well-formed UTF-8. Fails with InvalidArgument and the line
 /// if it is not such a grammar, if a rule is missing, defined twice or left
 /// recursive, and with Unimplemented if it names tokens. Fails with
 /// ResourceExhausted at a limit.
-Result<Automaton> compileGbnf(std::string_view source, const Limits &limits);
+Result<RuleId> addGbnf(std::string_view source, AutomatonBuilder &builder,
+                       const Limits &limits);
 
 } // namespace mtp::grammar
 

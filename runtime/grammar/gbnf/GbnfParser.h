@@ -29,7 +29,7 @@ public:
              const Limits &limits)
       : reader(source), builder(builder), limits(limits) {}
 
-  /// Reads all rules. Fails as compileGbnf() does.
+  /// Reads all rules. Fails as addGbnf() does.
   Status parse();
 
   /// Returns all rules in the order of their first mention.

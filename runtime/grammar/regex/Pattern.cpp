@@ -34,14 +34,3 @@ Result<Expression> mtp::grammar::parsePattern(std::string_view pattern,
   }
   return choice;
 }
-
-Result<Automaton> mtp::grammar::compilePattern(std::string_view pattern,
-                                               const Limits &limits) {
-  MTP_ASSIGN_OR_RETURN(Expression expression,
-                       parsePattern(pattern, MatchMode::Whole, limits));
-  AutomatonBuilder builder(limits);
-  RuleId root = builder.addRule("root");
-  addExpression(builder, expression, builder.startOf(root),
-                builder.endOf(root));
-  return std::move(builder).finish(root);
-}

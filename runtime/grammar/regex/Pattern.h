@@ -21,10 +21,6 @@ enum class MatchMode : uint8_t {
 Result<Expression> parsePattern(std::string_view pattern, MatchMode mode,
                                 const Limits &limits);
 
-/// Compiles a pattern that matches whole texts. Fails as parsePattern() does.
-Result<Automaton> compilePattern(std::string_view pattern,
-                                 const Limits &limits);
-
 } // namespace mtp::grammar
 
 #endif // MTP_RUNTIME_GRAMMAR_REGEX_PATTERN_H

@@ -2,6 +2,7 @@
 
 #include "runtime/grammar/schema/JsonText.h"
 
+#include "runtime/grammar/schema/RawText.h"
 #include "runtime/utf8/Utf8.h"
 
 #include <charconv>
@@ -12,13 +13,6 @@ using namespace mtp;
 using namespace mtp::grammar;
 
 namespace {
-
-/// Characters that stand for themselves in strings.
-const CodePoints &plainCharacters() {
-  static const CodePoints set = {
-      {0x20, 0x21}, {0x23, 0x5B}, {0x5D, CodePoints::kLast}};
-  return set;
-}
 
 /// Returns the canonical escape of a character that needs one.
 std::string escapeOf(uint32_t character) {
@@ -47,6 +41,15 @@ std::string numberText(JsonElement value) {
 }
 
 } // namespace
+
+JsonText::JsonText(AutomatonBuilder &builder, const Limits &limits,
+                   JsonStyle style)
+    : builder(builder), limits(limits), style(std::move(style)) {
+  CodePoints all = CodePoints::all();
+  if (!this->style.isRaw)
+    all = {{0x20, 0x21}, {0x23, 0x5B}, {0x5D, CodePoints::kLast}};
+  plain = all.intersection(this->style.escaped.complement());
+}
 
 void JsonText::addShared(std::optional<RuleId> &rule, const char *name, Add add,
                          StateId from, StateId to) {
@@ -80,8 +83,9 @@ void JsonText::addSeparator(StateId from, char token, StateId to) {
 }
 
 void JsonText::addAnyCharacter(StateId from, StateId to) {
-  builder.addCharacter(from, plainCharacters(), to);
-  addShared(escape, "escape", &JsonText::fillEscape, from, to);
+  builder.addCharacter(from, plain, to);
+  if (!style.isRaw)
+    addShared(escape, "escape", &JsonText::fillEscape, from, to);
 }
 
 void JsonText::fillEscape(StateId from, StateId to) {
@@ -118,8 +122,10 @@ void JsonText::fillEscape(StateId from, StateId to) {
 }
 
 void JsonText::addCharacter(StateId from, const CodePoints &set, StateId to) {
-  builder.addCharacter(from, set.intersection(plainCharacters()), to);
-  CodePoints escaped = set.intersection(plainCharacters().complement());
+  builder.addCharacter(from, set.intersection(plain), to);
+  if (style.isRaw)
+    return;
+  CodePoints escaped = set.intersection(plain.complement());
   for (CodePointRange range : escaped.ranges())
     for (uint32_t c = range.first; c <= range.last; ++c)
       builder.addText(from, escapeOf(c), to);
@@ -130,15 +136,20 @@ void JsonText::addString(StateId from, StateId to) {
 }
 
 void JsonText::fillString(StateId from, StateId to) {
-  addString(from, 0, Expression::kUnbounded, to);
+  if (!style.isRaw)
+    return addString(from, 0, Expression::kUnbounded, to);
+  StateId first = builder.addState(), last = builder.addState();
+  addQuote(from, first);
+  addTextWithout(builder, style.marks, first, last);
+  addQuote(last, to);
 }
 
 void JsonText::addString(StateId from, uint32_t min, uint32_t max, StateId to) {
   StateId first = builder.addState(), last = builder.addState();
-  builder.addBytes(from, '"', '"', first);
+  addQuote(from, first);
   addRepeat(builder, min, max, first, last,
             [&](StateId a, StateId b) { addAnyCharacter(a, b); });
-  builder.addBytes(last, '"', '"', to);
+  addQuote(last, to);
 }
 
 void JsonText::addStringExcept(StateId from,
@@ -164,11 +175,11 @@ void JsonText::addStringExcept(StateId from,
     }
     trie[at].isName = true;
   }
-  builder.addBytes(from, '"', '"', trie[0].state);
+  addQuote(from, trie[0].state);
   StateId other = builder.addState(), end = builder.addState();
   addAnyCharacter(other, other);
   builder.addEmpty(other, end);
-  builder.addBytes(end, '"', '"', to);
+  addQuote(end, to);
   for (const Node &node : trie) {
     CodePoints inTrie;
     for (auto [character, child] : node.children) {
@@ -223,15 +234,26 @@ void JsonText::fillNumber(StateId from, StateId to) {
 }
 
 void JsonText::addQuoted(StateId from, std::string_view text, StateId to) {
-  std::string quoted = "\"";
+  std::string quoted(style.quote);
   for (size_t pos = 0; pos < text.size(); pos += utf8Length(text, pos)) {
     uint32_t c = decodeUtf8(text, pos);
-    if (plainCharacters().contains(c))
+    if (plain.contains(c))
       quoted += text.substr(pos, utf8Length(text, pos));
+    else if (style.isRaw)
+      return;
     else
       quoted += escapeOf(c);
   }
-  builder.addText(from, quoted + "\"", to);
+  builder.addText(from, quoted + std::string(style.quote), to);
+}
+
+void JsonText::addName(StateId from, std::string_view name, StateId to) {
+  constexpr std::string_view kBare =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (style.hasBareNames && !name.empty() &&
+      name.find_first_not_of(kBare) == name.npos)
+    return builder.addText(from, name, to);
+  addQuoted(from, name, to);
 }
 
 void JsonText::addMembers(StateId from, JsonObject object, StateId to) {
@@ -244,7 +266,7 @@ void JsonText::addMembers(StateId from, JsonObject object, StateId to) {
     }
     StateId colon = builder.addState(), begin = builder.addState(),
             end = builder.addState();
-    addQuoted(from, key, colon);
+    addName(from, key, colon);
     addSeparator(colon, ':', begin);
     addValue(begin, value, end);
     from = end;
@@ -288,8 +310,10 @@ void JsonText::addValue(StateId from, JsonElement value, StateId to) {
   } else if (value.is_string()) {
     addQuoted(from, textOf(value), to);
   } else if (value.is_bool()) {
-    builder.addText(from, truthOf(value) ? "true" : "false", to);
+    addBoolean(from, truthOf(value), to);
+  } else if (value.is_null()) {
+    addNull(from, to);
   } else {
-    builder.addText(from, value.is_null() ? "null" : numberText(value), to);
+    builder.addText(from, numberText(value), to);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/grammar/automaton/Expression.h"
 #include "runtime/grammar/schema/JsonAccess.h"
+#include "runtime/grammar/schema/JsonStyle.h"
 
 #include <optional>
 #include <string>
@@ -19,9 +20,9 @@ namespace mtp::grammar {
 /// Adds JSON to a builder. Rules that many places share are made on first use.
 class JsonText {
 public:
-  /// Both arguments must outlive the object.
-  JsonText(AutomatonBuilder &builder, const Limits &limits)
-      : builder(builder), limits(limits) {}
+  /// `builder` and `limits` must outlive the object.
+  JsonText(AutomatonBuilder &builder, const Limits &limits,
+           JsonStyle style = {});
 
   /// Adds white space between tokens of JSON: none, or up to
   /// Limits::whitespace bytes.
@@ -50,8 +51,17 @@ public:
   void addText(StateId from, std::string_view text, StateId to) {
     builder.addText(from, text, to);
   }
-  /// Adds the canonical text of a string with its quotes.
+  void addNull(StateId from, StateId to) { addText(from, style.null, to); }
+  void addBoolean(StateId from, bool isTrue, StateId to) {
+    addText(from, isTrue ? style.yes : style.no, to);
+  }
+  /// Adds the canonical text of a string with its quotes. Adds nothing if a raw
+  /// string cannot have it.
   void addQuoted(StateId from, std::string_view text, StateId to);
+  /// Adds the name of a member.
+  void addName(StateId from, std::string_view name, StateId to);
+  /// Adds the mark on a side of a string.
+  void addQuote(StateId from, StateId to) { addText(from, style.quote, to); }
 
 private:
   using Add = void (JsonText::*)(StateId from, StateId to);
@@ -69,6 +79,9 @@ private:
 
   AutomatonBuilder &builder;
   const Limits &limits;
+  JsonStyle style;
+  /// Characters that stand for themselves in strings.
+  CodePoints plain;
   std::optional<RuleId> gap, escape, string, integer, number;
 };
 

@@ -47,6 +47,8 @@ struct Shape {
   /// properties.
   std::vector<Property> properties;
   NodeSet additional;
+  /// False: all properties are declared, whatever `additional` allows.
+  bool hasOthers = true;
 
   /// Schemas of the first items, and of all others.
   std::vector<NodeSet> prefix;

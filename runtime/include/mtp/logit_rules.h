@@ -3,6 +3,7 @@
 #ifndef MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
 #define MTP_RUNTIME_INCLUDE_MTP_LOGIT_RULES_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct TokenBias {
 };
 
 /// Rules that change logits before a token is picked, in this order: end tokens
-/// (Request::minTokens), allowed tokens and bias, then penalties. Each row sees
-/// the tokens before it, so the output is the same at every k.
+/// (Request::minTokens), bad words, allowed tokens and bias, then penalties.
+/// Each row sees the tokens before it, so the output is the same at every k.
 struct LogitRules {
   /// Above 0. The logit of each token of the prompt and the output is divided
   /// by it if positive, else multiplied. One: off.
@@ -27,10 +28,24 @@ struct LogitRules {
   float presencePenalty = 0;
   /// From -2 to 2. Subtracted for each occurrence of the token in the output.
   float frequencyPenalty = 0;
+  /// Whether tokens of the prompt count as output for the presence and
+  /// frequency penalty, as in llama.cpp.
+  bool countsPrompt = false;
   /// Each token may occur several times; its numbers are added.
   std::vector<TokenBias> bias;
   /// Tokens that may be picked, each below the vocabulary's size. Empty: all.
   std::vector<int32_t> allowedTokens;
+  /// Number of the prompt's last tokens that count as output: those of a
+  /// sequence that another session has begun.
+  uint32_t begunTokens = 0;
+  /// Words that the output must not have, none empty, with at most
+  /// kMostBadTokens tokens in all. The last token of a word is not picked after
+  /// the other tokens of the word, which must be output, too. Words of several
+  /// tokens have the cost and the limits of Request::constraint, and may occur
+  /// if no other token is allowed.
+  std::vector<std::vector<int32_t>> badWords;
+
+  static constexpr size_t kMostBadTokens = 16384;
 };
 
 } // namespace mtp

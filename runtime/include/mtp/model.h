@@ -75,6 +75,8 @@ struct GenerationInfo {
   float topP = 1;
   /// Zero: off.
   float minP = 0;
+  /// LogitRules::repetitionPenalty. One: off.
+  float repetitionPenalty = 1;
 };
 
 struct ChatSource;

@@ -173,15 +173,16 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
    token that begins a text. Requests do not use them: copy those you want. */
 typedef struct mtp_generation {
   size_t size;
-  int32_t bos;       /* begins a text; -1: none */
-  int add_bos;       /* 1: a prompt should start with bos */
-  float temperature; /* 0: greedy */
-  uint32_t top_k;    /* 0: off */
-  float top_p;       /* 1: off */
-  float min_p;       /* 0: off */
+  int32_t bos;              /* begins a text; -1: none */
+  int add_bos;              /* 1: a prompt should start with bos */
+  float temperature;        /* 0: greedy */
+  uint32_t top_k;           /* 0: off */
+  float top_p;              /* 1: off */
+  float min_p;              /* 0: off */
+  float repetition_penalty; /* 1: off */
 } mtp_generation;
 
-/* Fills in bos = -1, top_p = 1, all else 0. Call it before
+/* Fills in bos = -1, top_p = repetition_penalty = 1, all else 0. Call it before
    mtp_model_get_generation, which otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_generation_init(mtp_generation *generation);
 mtp_status mtp_model_get_generation(const mtp_model *model,
@@ -542,9 +543,9 @@ typedef struct mtp_request {
                                MTP_LOGPROBS_RAW in any case */
   float repetition_penalty; /* above 0. The logit of each token of the prompt
                                and the output is divided by it if positive, else
-                               multiplied. 1: off. The model must have been
-                               imported with --with-logit-rules for this member
-                               and those below, unless they are off */
+                               multiplied. 1: off. This member and the members
+                               below must be off if the model was imported with
+                               --without-logit-rules */
   float presence_penalty;   /* -2 to 2. Subtracted from the logit of each token
                                of the output */
   float frequency_penalty;  /* -2 to 2. Subtracted for each occurrence of the
@@ -554,11 +555,21 @@ typedef struct mtp_request {
   size_t bias_count;
   const int32_t *allowed_tokens; /* tokens that may be picked; null: all */
   size_t allowed_count;
+  int counts_prompt; /* 1: tokens of the prompt count as output for the presence
+                        and frequency penalty, as in llama.cpp */
+  const int32_t *bad_words;       /* tokens of bad words, one word after the
+                                     other: the last token of a word is not
+                                     picked after the other tokens of the word,
+                                     which must be output, too; may be null */
+  const uint32_t *bad_word_sizes; /* number of tokens of each word, not 0.
+                                     While a sequence with words of several
+                                     tokens runs, a launch has one round */
+  size_t bad_word_count;
   const mtp_constraint *constraint; /* the texts that the output may have; null:
                                        any. The session keeps what it needs of
-                                       the constraint. The model must have been
-                                       imported with --with-logit-rules, else
-                                       MTP_INVALID_ARGUMENT */
+                                       the constraint. MTP_INVALID_ARGUMENT if
+                                       the model was imported with
+                                       --without-logit-rules */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,
@@ -688,6 +699,27 @@ void mtp_session_wake(mtp_session *session);                /* null is fine */
    sequences. Fails for null alone. */
 mtp_status mtp_session_get_unfinished(const mtp_session *session, uint64_t *ids,
                                       size_t capacity, size_t *count);
+
+/* Saves what the session's prefix cache has of the first of `count` tokens in a
+   file: KV pages, caches of drafters, and snapshots of recurrent states. They
+   are those of requests without a cache salt and without inputs. `length`
+   receives the number of tokens with which a request can then begin (null: not
+   wanted). A file of that path is replaced as a whole. MTP_NOT_FOUND if the
+   cache has nothing of the tokens, or the folder is missing.
+   MTP_RESOURCE_EXHAUSTED if memory or the disk is full.
+   MTP_FAILED_PRECONDITION without a prefix cache, or if the file cannot be
+   written. */
+mtp_status mtp_session_save_prefix(mtp_session *session, const int32_t *tokens,
+                                   size_t count, const char *path,
+                                   uint64_t *length);
+
+/* Puts the prefix in a file into the session's prefix cache. `length` receives
+   the number of tokens with which a request can then begin (null: not wanted).
+   MTP_NOT_FOUND without such a file, MTP_DATA_LOSS for a cut or changed one,
+   MTP_INVALID_ARGUMENT for a file of another artifact or kind, and
+   MTP_RESOURCE_EXHAUSTED if memory or KV pages are short. */
+mtp_status mtp_session_restore_prefix(mtp_session *session, const char *path,
+                                      uint64_t *length);
 
 /* Pauses a sequence: other sequences may use its slot and pages, and it waits
    for none until mtp_session_resume. It then continues with the same tokens. If

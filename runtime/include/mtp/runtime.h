@@ -39,6 +39,7 @@
 #include "mtp/logprobs.h"
 #include "mtp/model.h"
 #include "mtp/result.h"
+#include "mtp/saved_prefix.h"
 #include "mtp/session.h"
 #include "mtp/status.h"
 #include "mtp/stream_decoder.h"

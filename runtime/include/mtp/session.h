@@ -90,16 +90,17 @@ struct Request {
   /// sequence of the highest value is preempted and resumes later with the same
   /// tokens. Steady traffic of a low value can starve all higher values.
   int32_t priority = 0;
-  /// Fair-share group, for example one per API key. Among requests of equal
-  /// priority, a slot goes to the group that has consumed the fewest tokens,
-  /// prompts included, while other groups were present. Within a group, the
-  /// earlier request goes first.
+  /// Fair-share group, e.g. one per API key. Among requests of equal priority,
+  /// a slot goes to the group that has consumed the fewest tokens, prompts
+  /// included, while other groups were present; in a group, the oldest first.
   uint64_t group = 0;
   /// Sequences share KV pages only if their salts are equal. Without a salt,
   /// the time that a prompt takes reveals whether another request had a prompt
   /// with the same beginning. At most `kMaxSalt` bytes.
   static constexpr size_t kMaxSalt = 1024;
   std::string cacheSalt;
+  /// Kind that profiles count apart: at most 32 letters, digits, "-" and "_".
+  std::string kind;
   /// Number of drafts in a round: a number up to the session's k, `kSessions`
   /// (the session's `SessionOptions::k` and `automaticK` decide), or
   /// `kAutomatic` (the number that is worth its time, up to the session's k).
@@ -121,11 +122,10 @@ struct Request {
   /// Log-probabilities of output and prompt tokens that updates are to contain.
   LogprobsRequest logprobs;
   /// Shows the host the drafts of each round before they are verified. The host
-  /// may then write inputs of the sequence (Session::setInput): for example, a
-  /// grammar sets the allowed tokens of each row. Such a round takes two calls
-  /// of step(), and the first returns the drafts (SequenceUpdate::seen). While
-  /// such a sequence runs, a launch has one round. Only for models whose rounds
-  /// can stop there (Model::showsDrafts()).
+  /// may then write inputs of the sequence (Session::setInput). Such a round
+  /// takes two calls of step(), and the first returns the drafts
+  /// (SequenceUpdate::seen). A launch has one round while such a sequence runs.
+  /// Only for models whose rounds can stop there (Model::showsDrafts()).
   bool seesDrafts = false;
 };
 
@@ -388,8 +388,8 @@ struct KvUsage {
   uint32_t heldPages = 0;
 };
 
-/// Runs sequences on one model with its own memory, KV pages and threads.
-/// Different sessions are independent, but share the machine's memory.
+/// Runs sequences on one model with its own memory, KV pages and threads. All
+/// sessions share the machine's memory.
 class Session {
 public:
   /// Makes a session that keeps `model` alive.
@@ -557,7 +557,6 @@ public:
   /// Return the options with all defaults filled in, and the model.
   const SessionOptions &options() const;
   const std::shared_ptr<const Model> &model() const;
-
   /// Returns the bytes of arena, states, KV pages and scratch, in the memory of
   /// the machine or of its GPU.
   uint64_t memoryBytes() const;
@@ -591,6 +590,7 @@ private:
   /// For tests and tools; their headers are not installed.
   friend struct SessionFactory;
   friend struct SessionProfile;
+  friend class SavedPrefix;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

@@ -5,9 +5,11 @@
 #include "runtime/exec/SessionFactory.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 #include <string_view>
 
 using namespace mtp;
@@ -78,14 +80,20 @@ Generated mtp::test::collect(const Session &session, SequenceId id) {
   return result;
 }
 
-/// Runs a step, and fails the test if it or a sequence fails.
-static bool runStep(Session &session) {
+using Scores = std::map<SequenceId, std::vector<TokenLogprobs>>;
+
+/// Runs a step, and fails the test if it or a sequence fails. Appends
+/// log-probabilities to `scores`.
+static bool runStep(Session &session, Scores &scores) {
   auto updates = session.step();
   EXPECT_TRUE(updates.isOk()) << updates.status().toString();
   if (!updates.isOk())
     return false;
-  for (const SequenceUpdate &update : *updates)
+  for (const SequenceUpdate &update : *updates) {
     EXPECT_TRUE(update.error.isOk()) << update.error.toString();
+    std::vector<TokenLogprobs> &own = scores[update.id];
+    own.insert(own.end(), update.logprobs.begin(), update.logprobs.end());
+  }
   return true;
 }
 
@@ -100,6 +108,7 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
   if (!session.isOk())
     return run;
   std::vector<SequenceId> ids;
+  Scores scores;
   auto arrives = [&](size_t step) {
     return ids.size() < requests.size() &&
            (stepsApart == 0 || ids.size() * stepsApart == step);
@@ -113,13 +122,15 @@ Outcome mtp::test::generate(std::shared_ptr<const Model> model,
         return run;
       ids.push_back(*id);
     }
-    if (!runStep(**session))
+    if (!runStep(**session, scores))
       return run;
   }
   // Rounds may still be in flight although all their tokens have been read.
   EXPECT_TRUE((*session)->step().isOk());
-  for (SequenceId id : ids)
+  for (SequenceId id : ids) {
     run.sequences.push_back(collect(**session, id));
+    run.sequences.back().logprobs = std::move(scores[id]);
+  }
   run.statistics = (*session)->statistics();
   expectNoPagesHeld(**session);
   return run;
@@ -150,6 +161,16 @@ std::string mtp::test::describe(const SessionOptions &options) {
          (options.prefixCache ? ", prefix cache" : "");
 }
 
+static bool isSame(const TokenLogprob &a, const TokenLogprob &b) {
+  return a.token == b.token && std::bit_cast<uint32_t>(a.logprob) ==
+                                   std::bit_cast<uint32_t>(b.logprob);
+}
+
+static bool isEqual(const TokenLogprobs &a, const TokenLogprobs &b) {
+  return isSame(a.own, b.own) && a.rank == b.rank &&
+         std::ranges::equal(a.likeliest, b.likeliest, isSame);
+}
+
 void mtp::test::expectSame(const Outcome &run, const Outcome &expected,
                            const SessionOptions &options) {
   EXPECT_EQ(run.sequences.size(), expected.sequences.size());
@@ -158,14 +179,18 @@ void mtp::test::expectSame(const Outcome &run, const Outcome &expected,
         << describe(options) << ", request " << i;
     EXPECT_TRUE(bitEqual(run.sequences[i].logits, expected.sequences[i].logits))
         << describe(options) << ", logits of request " << i;
+    EXPECT_TRUE(std::ranges::equal(run.sequences[i].logprobs,
+                                   expected.sequences[i].logprobs, isEqual))
+        << describe(options) << ", log-probabilities of request " << i;
   }
 }
 
 void mtp::test::finishLike(Session &session, const std::vector<SequenceId> &ids,
                            std::span<const Generated> expected,
                            const std::string &where) {
+  Scores scores;
   while (!session.idle())
-    if (!runStep(session)) {
+    if (!runStep(session, scores)) {
       ADD_FAILURE() << where;
       return;
     }

@@ -36,6 +36,8 @@ struct Generated {
   std::vector<int32_t> tokens;
   /// One row per token, concatenated.
   std::vector<float> logits;
+  /// Log-probabilities of the tokens, if the request asks for them.
+  std::vector<TokenLogprobs> logprobs;
 };
 
 /// Returns a sequence's tokens, with their logits if the session keeps all.
@@ -68,7 +70,8 @@ SessionOptions single(uint32_t k, uint32_t slots);
 /// Returns the differences between sessions, for messages.
 std::string describe(const SessionOptions &options);
 
-/// Compares tokens and logits bit for bit. `options` are the options of `run`.
+/// Compares tokens, logits and log-probabilities bit for bit. `options` are the
+/// options of `run`.
 void expectSame(const Outcome &run, const Outcome &expected,
                 const SessionOptions &options);
 

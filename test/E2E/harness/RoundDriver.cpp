@@ -3,6 +3,7 @@
 #include "RoundDriver.h"
 
 #include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/launch/RuleStates.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
@@ -25,13 +26,9 @@ RoundDriver::RoundDriver(std::shared_ptr<const Model> loaded, uint32_t k)
   EXPECT_TRUE(loading.isOk()) << loading.status().toString();
   executable = std::move(*loading);
   host = std::make_unique<HostState>(artifact, *executable);
-  // The only sequence owns all pages, in order; page 0 is the dummy.
-  std::vector<int32_t> table(pages);
-  std::iota(table.begin(), table.end(), 1);
-  EXPECT_TRUE(host->setPageTable(0, table).isOk());
-  // Greedy: temperature 0.
-  EXPECT_TRUE(host->setSampling(0, SamplingRow{}).isOk());
-  EXPECT_TRUE(host->setDraftLimit(0, k).isOk());
+  auto made = SlotStates::create(artifact, *executable);
+  EXPECT_TRUE(made.isOk()) << made.status().toString();
+  states = std::move(*made);
 }
 
 void RoundDriver::run(uint32_t program, uint32_t n) {
@@ -47,8 +44,18 @@ std::vector<int32_t> RoundDriver::emitted() {
 int32_t RoundDriver::prefill(std::span<const int32_t> prompt) {
   const EnvelopeInfo &e = *model->envelope();
   uint32_t program = programs.prefill(e.prefillChunk, /*drafts=*/true);
+  EXPECT_TRUE(states->admit(0, prompt, {}).isOk());
+  // The only sequence owns all pages, in order; page 0 is the dummy.
+  std::vector<int32_t> table(pagesPerSlot(e.maxContext, e.pageTokens));
+  std::iota(table.begin(), table.end(), 1);
+  EXPECT_TRUE(host->setPageTable(0, table).isOk());
+  // Greedy: temperature 0.
+  EXPECT_TRUE(host->setSampling(0, SamplingRow{}).isOk());
+  EXPECT_TRUE(host->setDraftLimit(0, k).isOk());
   // Clears what rounds of an earlier prompt have accepted.
   EXPECT_TRUE(!host->canSetAccepted() || host->setAccepted(0, 0).isOk());
+  RuleStates rules(artifact, *executable);
+  EXPECT_TRUE(!rules.exist() || rules.write(0, {}, prompt, {}).isOk());
   for (uint32_t start = 0; start < prompt.size(); start += e.prefillChunk) {
     uint32_t rest = uint32_t(prompt.size()) - start;
     PromptPart part = {/*slot=*/0, start, std::min(rest, e.prefillChunk),

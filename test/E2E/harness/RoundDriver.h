@@ -5,6 +5,7 @@
 
 #include "mtp/model.h"
 #include "runtime/exec/launch/HostState.h"
+#include "runtime/exec/memory/SlotStates.h"
 #include "runtime/exec/program/ProgramTable.h"
 
 #include <memory>
@@ -41,6 +42,7 @@ private:
   ProgramTable programs;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<HostState> host;
+  std::unique_ptr<SlotStates> states;
 };
 
 } // namespace mtp::test

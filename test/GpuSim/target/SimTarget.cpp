@@ -14,7 +14,6 @@ static constexpr int64_t kWorkspace = 64 << 10;
 
 Result<std::unique_ptr<compiler::Target>>
 SimTarget::create(const compiler::TargetOptions &options) {
-  MTP_RETURN_IF_ERROR(checkOptions(options));
   return std::unique_ptr<Target>(new SimTarget(options));
 }
 

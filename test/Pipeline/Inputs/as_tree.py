@@ -5,6 +5,7 @@ as_tree.py MODEL.mlir > TREE.mlir
 The tree has five levels, and max_k must be five. Standard library only.
 """
 
+import re
 import sys
 
 LEVELS = (8, 16, 16, 13, 10)
@@ -30,6 +31,9 @@ def main():
             inside = "draft"
         line = line.replace("mtp.draft_chain {", f"mtp.draft_tree {tree} {{")
         line = line.replace("page = 16>", f"page = 16, max_nodes = {len(parents)}>")
+        if "mtp.await_host" in line:
+            line = line.replace("tensor<?x?xi32>", drafts)
+        line = re.sub(r"@logit_masks\[\d+", f"@logit_masks[{min(len(parents), 16)}", line)
         line = line.replace("mtp.verify %drafts {", f"mtp.verify %drafts tree {tree} {{")
         line = line.replace(" exact {", f" exact tree {tree} {{")
         if inside == "draft" and line.strip() == "} : tensor<?x?xi32>":

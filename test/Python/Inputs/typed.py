@@ -16,8 +16,12 @@ def uses(model: mtpc.Model) -> None:
     assert_type(done.statistics.accepted, tuple[int, ...])
     answer = model.chat([{"role": "user", "content": "Hello"}])
     assert_type(answer, mtpc.Completion)
-    for event in model.chat([], stream=True, tools=[]):
+    for event in model.chat([], stream=True, tools=[], tool_choice="none", stop=["."]):
         assert_type(event.finish_reason, str | None)
+    scored = model.generate("Once", logprobs=2, logit_bias={3: 0.5}, json_schema={"type": "null"})
+    assert_type(scored.logprobs, tuple[mtpc.TokenLogprobs, ...] | None)
+    assert_type(scored.tool_calls, tuple[mtpc.ToolCall, ...])
+    assert_type(mtpc.tune(model, minutes=1), mtpc.Profile)
     with model.session(k="auto", logits="all", kv_pages=8) as session:
         id = session.add([1, 2, 3], sees_drafts=True)
         assert_type(session.step(), list[mtpc.Update])
@@ -27,6 +31,8 @@ def uses(model: mtpc.Model) -> None:
     model.generate("Once", max_token=3)  # type: ignore[call-arg]
     model.generate("Once", k="some")  # type: ignore[arg-type]
     model.session(logits="some")  # type: ignore[arg-type]
+    model.session().add("Once", stop="x")  # type: ignore[call-arg]
+    model.generate("Once", logprobs_mode="log")  # type: ignore[arg-type]
     mtpc.Model("model.bin", device="tpu")  # type: ignore[arg-type]
 
 

@@ -52,6 +52,14 @@ static bool writeProfile(const char *artifact, const char *path) {
     cost.count = 20;
     machine.costs.push_back(cost);
   }
+  profile::Alternative other;
+  other.tunable = "cpu-block-rows";
+  other.value = 4;
+  other.ratio = 0.98;
+  other.error = 0.01;
+  other.pairs = 12;
+  machine.alternatives.push_back(other);
+  machine.gemms.push_back({13, "a GPU", 16, 24, 64, 1024, {1, 2, 3}});
   made.machines.push_back(machine);
   return write(path, profile::writeProfile(made));
 }

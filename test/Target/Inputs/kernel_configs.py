@@ -45,8 +45,9 @@ KINDS = {
     "write_state_at": {},
 }
 GATES = ["swiglu", "geglu_tanh"]
-# Products of a library, which the simulator implements itself, and a kind without model sizes.
-OTHERS = ["gemm", "pack_rows", "pack_prompts"]
+# Products of a library, which the simulator implements itself, a kind without model sizes, and the
+# rules of logits, whose test has sizes of its own.
+OTHERS = ["gemm", "pack_rows", "pack_prompts", "process_logits"]
 
 
 KERNEL = re.compile(r"\s*exec\.kernel @\S+ #exec\.(\w+)<(.*)>( \{)?")

@@ -54,4 +54,17 @@ void mtp::gpu_check::runBandwidth() {
                std::to_string(perProcessor),
            bytes / us / 1e3);
   }
+  CUfunction cached = machineKernel("read_cached");
+  const size_t window = size_t(16) << 20;
+  for (unsigned perProcessor : {2u, 4u}) {
+    double us = timeStream(
+        [&] {
+          launch(cached, machine.processors * perProcessor, 512, 0,
+                 {from, bytes / 16, window / 16 - 1, to});
+        },
+        10);
+    report("read GB/s from 16 MB in L2, blocks of 512 per processor " +
+               std::to_string(perProcessor),
+           bytes / us / 1e3);
+  }
 }

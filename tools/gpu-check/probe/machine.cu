@@ -246,8 +246,12 @@ __global__ void fill(uint32_t *to, u64 words, u64 seed) {
         (hash(i + seed * 0x9e3779b97f4a7c15ull) & 0x807f807fu) | 0x3f003f00u;
 }
 
-__global__ void __launch_bounds__(512)
-    read_all(const uint4 *from, u64 vectors, uint4 *to) {
+}
+
+namespace {
+/// Reads `vectors` vectors, at their numbers masked with `mask`.
+__device__ void readVectors(const uint4 *from, u64 vectors, u64 mask,
+                            uint4 *to) {
   uint4 sum = {0, 0, 0, 0};
   u64 step = (u64)gridDim.x * blockDim.x;
   u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -257,7 +261,7 @@ __global__ void __launch_bounds__(512)
     for (int k = 0; k < 8; ++k)
       asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(v[k].x), "=r"(v[k].y), "=r"(v[k].z), "=r"(v[k].w)
-                   : "l"(from + i + k * step));
+                   : "l"(from + ((i + k * step) & mask)));
 #pragma unroll
     for (int k = 0; k < 8; ++k) {
       sum.x ^= v[k].x;
@@ -268,6 +272,21 @@ __global__ void __launch_bounds__(512)
   }
   if ((sum.x & sum.y & sum.z & sum.w) == 0x12345678)
     *to = sum;
+}
+} // namespace
+
+extern "C" {
+
+__global__ void __launch_bounds__(512)
+    read_all(const uint4 *from, u64 vectors, uint4 *to) {
+  readVectors(from, vectors, ~u64(0), to);
+}
+
+/// Reads a buffer of `mask` + 1 vectors again and again: from the L2 cache if
+/// it fits there.
+__global__ void __launch_bounds__(512)
+    read_cached(const uint4 *from, u64 vectors, u64 mask, uint4 *to) {
+  readVectors(from, vectors, mask, to);
 }
 
 // --- one mma at a time ---

@@ -276,6 +276,9 @@ Status AnswerSet::replay() {
     if (!begun)
       continue;
     Choice &choice = answers[i].choice;
+    if (echoesScores())
+      choice.pending().scores.prepend(
+          {}, countCharacters(sources[i / request.n].text));
     MTP_RETURN_IF_ERROR(choice.take(begun->tokens));
     bool hasEnd = begun->finish != FinishReason::None;
     if (hasEnd)
@@ -315,6 +318,7 @@ std::string AnswerSet::takeComment(bool isLast) {
   // goes on before them.
   for (const Answer &answer : answers)
     if (answer.choice.pending().bytes() > 0 ||
+        answer.choice.pending().scores.isWaiting() ||
         answer.choice.finishReason() == FinishReason::Cancelled ||
         answer.choice.finishReason() == FinishReason::Failed)
       return "";

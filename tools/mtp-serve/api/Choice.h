@@ -6,8 +6,8 @@
 #include "mtp/session.h"
 #include "mtp/stream_decoder.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "runtime/chat/StopStrings.h"
 #include "tools/mtp-serve/api/Answers.h"
-#include "tools/mtp-serve/api/StopStrings.h"
 #include "tools/mtp-serve/api/tools/CallPieces.h"
 
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/api/FieldReaders.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/profile/Acceptance.h"
 
 #include <algorithm>
 
@@ -107,6 +108,16 @@ static MaybeError cacheSalt(std::string_view field, const JsonElement &element,
     return wrongField(std::string(field),
                       strCat("expected 'cache_salt' to have 1 to ",
                              Request::kMaxSalt, " bytes, got ", salt.size()));
+  return std::nullopt;
+}
+
+static MaybeError kind(std::string_view field, const JsonElement &element,
+                       Reading &to) {
+  std::string &name = to.request.kind;
+  if (MaybeError error = readText(field, element, name))
+    return error;
+  if (!profile::isKindName(name))
+    return expected(field, "1 to 32 letters, digits, '-' and '_'", element);
   return std::nullopt;
 }
 
@@ -422,6 +433,7 @@ static constexpr Field kSamplingFields[] = {
     {"priority", priority},
     {"timeout", timeout},
     {"cache_salt", cacheSalt},
+    {"kind", kind},
     {"ignore_eos", readFlagField<&GenerationRequest::ignoreEos>},
     {"skip_special_tokens",
      readFlagField<&GenerationRequest::skipSpecialTokens>},
@@ -534,11 +546,17 @@ std::span<const Field> serve::completionScoreFields() {
 }
 std::span<const Field> serve::chatScoreFields() { return kChatFields; }
 
+static constexpr Field kResponseFields[] = {{"top_logprobs", topCount}};
+
+std::span<const Field> serve::responseScoreFields() { return kResponseFields; }
+
 MaybeError serve::settleScores(const ModelFacts &facts,
                                GenerationRequest &request) {
   AskedScores &scores = request.scores;
   if (scores.isOn)
     scores.output = std::max(scores.top.value_or(0), scores.output.value_or(0));
+  else if (request.form == AnswerForm::Responses)
+    scores.top.reset(); // OpenAI ignores it unless the body includes them.
   else if (scores.top.value_or(0) > 0)
     return wrongField("top_logprobs",
                       "expected 'top_logprobs' with 'logprobs': true alone");

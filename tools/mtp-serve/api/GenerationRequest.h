@@ -74,6 +74,8 @@ struct GrammarRequest {
   std::string field;
   /// JSON without white space between tokens (`disable_any_whitespace`).
   bool isCompact = false;
+  /// Whether it is the format of an answer, which calls of tools do not have.
+  bool isAnswerFormat = false;
 };
 
 /// A body that asks for output. All values were checked against the model,
@@ -105,7 +107,11 @@ struct GenerationRequest {
   std::optional<bool> asksGenerationPrompt, continuesLast;
   AnswerForm form = AnswerForm::OpenAi;
   ToolUse tools;
+  /// The JSON of a response's `text.format`; empty: not given.
+  std::string givenFormat;
 
+  /// Returns whether a grammar restricts the answers.
+  bool isRestricted() const { return grammar || tools.isRestricted; }
   /// Returns the number of prompts; a conversation makes one.
   size_t promptCount() const { return isChat ? 1 : prompts.size(); }
 
@@ -132,6 +138,8 @@ struct GenerationRequest {
   int32_t priority = 0;
   /// Prompts share pages only if their salts are equal.
   std::string cacheSalt;
+  /// Kind of the request in profiles; empty: none.
+  std::string kind;
   /// Seconds for the whole answer; zero: not given.
   float timeout = 0;
   /// The number of the request's key, from 1 on; zero: the server needs no key.

@@ -52,7 +52,6 @@ static constexpr KnownField kFields[] = {
     {"prompt_logprobs", "false"},
     {"logprob_token_ids", "{}"},
     {"return_tokens_as_token_ids", "false true"},
-    {"bad_words", "{}"},
     {"guided_decoding_backend", "*"},
     {"guided_whitespace_pattern", "*"},
     {"structural_tag", "{}"},
@@ -105,8 +104,6 @@ static constexpr KnownField kFields[] = {
     {"speculative.p_min", "*"},
     {"speculative.type", "*"},
     // llama-server: samplers, and parameters of samplers that are off.
-    {"repeat_penalty", "1"},
-    {"repeat_last_n", "*"},
     {"penalty_last_n", "*"},
     {"penalize_nl", "*"},
     {"penalty_prompt", "{}"},

@@ -55,6 +55,10 @@ struct ServerOptions {
   bool takesSignals = false;
   bool logsRequests = true;
   std::string version;
+  /// Folder of saved prefixes, and the limit of its files together; empty: no
+  /// prefixes are saved.
+  std::string slotFolder;
+  uint64_t slotFolderBytes = uint64_t(64) << 30;
   Limits limits;
 };
 

@@ -224,8 +224,7 @@ static MaybeError thinking(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
-/// Returns an error whose message begins with the path of a value.
-static MaybeError pathError(const Status &status) {
+MaybeError serve::pathError(const Status &status) {
   if (status.isOk())
     return std::nullopt;
   std::string_view message = status.message();
@@ -256,8 +255,41 @@ static MaybeError parallelCalls(std::string_view field,
   return readFlag(field, element, to.request.tools.isParallel);
 }
 
-MaybeError serve::settleTools(GenerationRequest &request) {
+/// Decides whether a grammar restricts the answers to calls.
+static MaybeError settleCalls(GenerationRequest &request,
+                              const ModelFacts &facts) {
+  ToolUse &use = request.tools;
+  bool isStrict =
+      use.set && std::ranges::any_of(use.set->tools(), &Tool::isStrict);
+  if (!use.mustCall()) {
+    // Without grammars a strict tool is like any other.
+    use.isRestricted = isStrict && facts.hasGrammars && !request.grammar;
+    return std::nullopt;
+  }
+  if (!facts.hasGrammars)
+    return wrongField("tool_choice",
+                      strCat("expected 'tool_choice' to be 'auto' or 'none', "
+                             "as the model ",
+                             facts.hasLogitRules
+                                 ? "has no tokenizer or no end tokens"
+                                 : "was imported with --without-logit-rules "
+                                   "or an --accept rule other than exact"));
+  // A format is that of a text for the user, which the answer does not have.
+  bool isFormat = request.grammar && request.grammar->isAnswerFormat;
+  if (request.grammar && !isFormat)
+    return wrongField(request.grammar->field,
+                      "expected no grammar beside a 'tool_choice' that demands "
+                      "a call");
+  request.grammar.reset();
+  use.isRestricted = true;
+  return std::nullopt;
+}
+
+MaybeError serve::settleTools(GenerationRequest &request,
+                              const ModelFacts &facts) {
   if (MaybeError error = pathError(settleTools(request.tools)))
+    return error;
+  if (MaybeError error = settleCalls(request, facts))
     return error;
   if (request.tools.set)
     addVariable(request, "tools", "[" + request.tools.items + "]");

@@ -342,6 +342,7 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.priority = request.priority;
   sequence.group = request.client;
   sequence.cacheSalt = request.cacheSalt;
+  sequence.kind = request.kind;
   sequence.stopTokens = request.stopTokens;
   sequence.ignoreEos = request.ignoreEos;
   sequence.k = request.k;
@@ -368,6 +369,9 @@ MaybeError serve::continueSequence(const Resumption &resumption, size_t index,
   auto count = uint32_t(tokens.size());
   sequence.prompt.insert(sequence.prompt.end(), tokens.begin(), tokens.end());
   sequence.maxTokens -= count;
+  sequence.rules.begunTokens = count;
+  // The client has the prompt's log-probabilities.
+  sequence.logprobs.prompt.reset();
   if (sequence.constraint && count > 0)
     sequence.constraint = continueConstraint(sequence.constraint, tokens);
   sequence.minTokens -= std::min(sequence.minTokens, count);

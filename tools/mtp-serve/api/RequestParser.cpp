@@ -21,6 +21,7 @@ static void setDefaults(const GenerationInfo &model,
   request.sampling.topK = model.topK;
   request.sampling.topP = model.topP;
   request.sampling.minP = model.minP;
+  request.rules.repetitionPenalty = model.repetitionPenalty;
 }
 
 /// Returns whether a field has the text to answer, in some API.
@@ -74,8 +75,8 @@ static MaybeError readGrammar(const object &body, Reading &to) {
       strCat("expected no '", grammar->field,
              to.facts.hasLogitRules
                  ? "', as the model has no tokenizer or no end tokens"
-                 : "', as the model was imported without it; import it again "
-                   "with --with-logit-rules"));
+                 : "', as the model was imported with --without-logit-rules "
+                   "or an --accept rule other than exact"));
 }
 
 /// Reads all fields. If a name is in several lists, the first list counts.
@@ -96,6 +97,8 @@ readFields(const object &body,
       return error;
   }
   turnOff(to.request);
+  if (MaybeError error = settlePenalties(to))
+    return error;
   return readGrammar(body, to);
 }
 
@@ -191,10 +194,12 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
   if (MaybeError error = json.parse(body))
     return error;
   Reading reading{request, facts};
-  // The other APIs have no log-probabilities.
+  // Messages have no log-probabilities.
   std::span<const Field> scores;
   if (request.form == AnswerForm::OpenAi)
     scores = chatScoreFields();
+  else if (request.form == AnswerForm::Responses)
+    scores = responseScoreFields();
   request.tools.facts = facts.tools;
   if (MaybeError error = readFields(json.object(),
                                     {own, toolFields(), conversationFields(),
@@ -205,7 +210,7 @@ static MaybeError parseTalk(std::string_view body, const ModelFacts &facts,
     return wrongField(field, strCat("expected '", field, "', got none"));
   if (!request.turns.empty())
     joinTurns(request);
-  if (MaybeError error = settleTools(request))
+  if (MaybeError error = settleTools(request, facts))
     return error;
   request.conversation = "{" + request.conversation + "}";
   if (MaybeError error = settleContinuation(request))

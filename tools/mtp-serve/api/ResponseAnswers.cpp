@@ -3,6 +3,9 @@
 #include "runtime/core/StrCat.h"
 #include "tools/mtp-serve/api/AnswerWriter.h"
 #include "tools/mtp-serve/api/Sse.h"
+#include "tools/mtp-serve/api/sampling/WriteScores.h"
+
+#include <utility>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -20,6 +23,8 @@ struct Item {
   size_t call = 0;
   /// Whether the call is not valid.
   bool isBroken = false;
+  /// The log-probabilities of a message's tokens, separated by commas.
+  std::string scores = {};
 
   bool isReasoning() const { return kind == Kind::Reasoning; }
   bool isCall() const { return kind == Kind::Call; }
@@ -49,6 +54,8 @@ private:
                  bool isDone) const;
   void writeText(JsonWriter &json, const Item &item,
                  const std::string &text) const;
+  /// Adds the log-probabilities of a part to `scores`.
+  void addScores(const ChoicePart &part);
   void writeCall(JsonWriter &json, const AnswerHead &head, const Item &item,
                  bool isDone) const;
   std::string itemId(const AnswerHead &head, size_t index) const;
@@ -64,7 +71,8 @@ private:
   std::string partEvent(const std::string &type, const AnswerHead &head,
                         const std::string &text);
   std::string textEvent(const std::string &type, const AnswerHead &head,
-                        const char *member, const std::string &text);
+                        const char *member, const std::string &text,
+                        const std::string &logprobs);
   std::string add(const AnswerHead &head, Item::Kind kind,
                   const std::string &text);
   std::string addPiece(const AnswerHead &head, const CallPiece &piece);
@@ -75,6 +83,8 @@ private:
   const GenerationRequest &request;
   std::string instructions;
   std::vector<Item> items;
+  /// Log-probabilities that belong to the next text of a message.
+  std::string scores;
   FinishReason finish = FinishReason::None;
   bool isOpen = false;
   uint64_t number = 0;
@@ -99,9 +109,27 @@ void ResponsesWriter::writeText(JsonWriter &json, const Item &item,
     json.key("annotations");
     json.raw("[]");
     json.key("logprobs");
-    json.raw("[]");
+    json.raw("[" + (text.empty() ? std::string() : item.scores) + "]");
   }
   json.endObject();
+}
+
+static void append(std::string &list, const std::string &more) {
+  list += list.empty() || more.empty() ? more : ", " + more;
+}
+
+void ResponsesWriter::addScores(const ChoicePart &part) {
+  // The tokens of reasoning have no place in the answer.
+  bool isMessage = !part.text.empty() || part.reasoning.empty();
+  if (!part.scores || part.scores->empty() || !isMessage)
+    return;
+  JsonWriter json(JsonWriter::Layout::OneLine);
+  json.beginArray();
+  ScoreWriter(json, request.scores, part.tokenizer, /*isGreedy=*/false)
+      .writeChatTokens(*part.scores);
+  json.endArray();
+  std::string list = json.text();
+  append(scores, list.substr(1, list.size() - 2));
 }
 
 /// Writes the members of a call.
@@ -167,7 +195,10 @@ void ResponsesWriter::writeSettings(JsonWriter &json) const {
   raw("reasoning", R"({"effort": null, "summary": null})");
   json.field("store", false);
   json.field("temperature", request.sampling.temperature);
-  raw("text", R"({"format": {"type": "text"}})");
+  raw("text", strCat("{\"format\": ",
+                     request.givenFormat.empty() ? R"({"type": "text"})"
+                                                 : request.givenFormat,
+                     "}"));
   const ToolUse &tools = request.tools;
   raw("tool_choice",
       tools.givenChoice.empty() ? R"("auto")" : tools.givenChoice);
@@ -234,6 +265,10 @@ std::string ResponsesWriter::whole(const AnswerHead &head,
                      std::move(block.text), std::move(block.name), block.call});
   if (items.empty())
     items.push_back({Item::Kind::Message, ""});
+  addScores(part);
+  for (Item &item : items)
+    if (item.kind == Item::Kind::Message)
+      item.scores = std::exchange(scores, {});
   return response(head, &usage);
 }
 
@@ -285,7 +320,8 @@ std::string ResponsesWriter::partEvent(const std::string &type,
 std::string ResponsesWriter::textEvent(const std::string &type,
                                        const AnswerHead &head,
                                        const char *member,
-                                       const std::string &text) {
+                                       const std::string &text,
+                                       const std::string &logprobs) {
   return event(type, [&](JsonWriter &json) {
     json.field("item_id", itemId(head, items.size() - 1));
     json.field("output_index", items.size() - 1);
@@ -293,7 +329,7 @@ std::string ResponsesWriter::textEvent(const std::string &type,
     json.field(member, text);
     if (!items.back().isReasoning()) {
       json.key("logprobs");
-      json.raw("[]");
+      json.raw("[" + logprobs + "]");
     }
   });
 }
@@ -309,7 +345,9 @@ std::string ResponsesWriter::closeItem(const AnswerHead &head) {
            itemEvent("response.output_item.done", head, /*isDone=*/true);
   const char *done = item.isReasoning() ? "response.reasoning_text.done"
                                         : "response.output_text.done";
-  return textEvent(done, head, "text", item.text) +
+  if (item.kind == Item::Kind::Message)
+    append(items.back().scores, std::exchange(scores, {}));
+  return textEvent(done, head, "text", item.text, item.scores) +
          partEvent("response.content_part.done", head, item.text) +
          itemEvent("response.output_item.done", head, /*isDone=*/true);
 }
@@ -364,10 +402,13 @@ std::string ResponsesWriter::add(const AnswerHead &head, Item::Kind kind,
   if (text.empty())
     return events;
   items.back().text += text;
-  return events + textEvent(kind == Item::Kind::Reasoning
-                                ? "response.reasoning_text.delta"
-                                : "response.output_text.delta",
-                            head, "delta", text);
+  if (kind == Item::Kind::Reasoning)
+    return events +
+           textEvent("response.reasoning_text.delta", head, "delta", text, "");
+  std::string logprobs = std::exchange(scores, {});
+  append(items.back().scores, logprobs);
+  return events +
+         textEvent("response.output_text.delta", head, "delta", text, logprobs);
 }
 
 std::string ResponsesWriter::events(const AnswerHead &head,
@@ -376,6 +417,7 @@ std::string ResponsesWriter::events(const AnswerHead &head,
   if (part.isFirst)
     events = responseEvent("response.created", head, nullptr) +
              responseEvent("response.in_progress", head, nullptr);
+  addScores(part);
   if (!part.reasoning.empty())
     events += add(head, Item::Kind::Reasoning, part.reasoning);
   if (!part.text.empty())

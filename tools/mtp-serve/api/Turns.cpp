@@ -242,15 +242,22 @@ static MaybeError settings(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+/// Reads `effort`, and `format`, the schema of the answer.
 static MaybeError outputConfig(std::string_view field,
                                const JsonElement &element, Reading &to) {
-  return settings(field, element, {}, to);
+  JsonElement format;
+  if (!element.at_key("format").get(format) && !format.is_null())
+    if (MaybeError error =
+            readAnswerFormat(strCat(field, ".format"), format, to))
+      return error;
+  return settings(field, element, {"format"}, to);
 }
 
 static constexpr Field kMessagesFields[] = {
     {"messages", messages},
     {"system", system},
     {"output_config", outputConfig},
+    {"output_format", readAnswerFormat},
 };
 
 std::span<const Field> serve::messagesFields() { return kMessagesFields; }
@@ -361,15 +368,21 @@ static MaybeError reasoning(std::string_view field, const JsonElement &element,
   return settings(field, element, {"summary", "generate_summary"}, to);
 }
 
-/// Reads {"format": {"type": "text"}}; other formats are refused.
+/// Reads the format of the answer.
 static MaybeError textFormat(std::string_view field, const JsonElement &element,
-                             Reading &) {
+                             Reading &to) {
   object members;
   if (element.get(members))
     return expected(field, "an object", element);
   for (auto [key, value] : members) {
-    bool isNeutral =
-        value.is_null() || (key == "format" && textAt(value, "type") == "text");
+    if (key == "format" && !value.is_null()) {
+      if (MaybeError error =
+              readAnswerFormat(strCat(field, ".format"), value, to))
+        return error;
+      to.request.givenFormat = simdjson::minify(value);
+      continue;
+    }
+    bool isNeutral = value.is_null();
     std::string_view word;
     isNeutral |= key == "verbosity" && !value.get(word) && word == "medium";
     if (!isNeutral)
@@ -383,7 +396,7 @@ static MaybeError textFormat(std::string_view field, const JsonElement &element,
 /// Reads what an answer is to include in addition. Encrypted reasoning belongs
 /// to answers that the server does not store; there is none to include.
 static MaybeError include(std::string_view field, const JsonElement &element,
-                          Reading &) {
+                          Reading &to) {
   array list;
   if (element.get(list))
     return expected(field, "an array", element);
@@ -391,6 +404,10 @@ static MaybeError include(std::string_view field, const JsonElement &element,
   for (JsonElement item : list) {
     std::string_view word;
     std::string name = strCat(field, "[", index++, "]");
+    if (!item.get(word) && word == "message.output_text.logprobs") {
+      to.request.scores.isOn = true;
+      continue;
+    }
     if (item.get(word) || word != "reasoning.encrypted_content")
       return wrongField(name, strCat("expected no '", name,
                                      "', which this server does not support"));

@@ -66,7 +66,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
   SequenceControls controls = {[this](Handle h) { current().cancel(h); },
                                [this](Handle h) { current().pause(h); },
                                [this](Handle h) { current().resume(h); }};
-  bool isQuick = !hasTexts(request) && !request.grammar;
+  bool isQuick = !hasTexts(request) && !request.isRestricted();
   uint64_t created = request.resume ? request.resume->created : 0;
   auto begun = std::make_shared<Generation>(
       std::move(request), facts, id,
@@ -85,7 +85,7 @@ MaybeError Dispatcher::start(GenerationRequest request, const std::string &id,
   }
   setEncoding(generation, true);
   Worker &thread =
-      generation->asked().grammar ? workers.compiling : workers.texts;
+      generation->asked().isRestricted() ? workers.compiling : workers.texts;
   thread.put(generation->asked().client, [this, generation, arrived] {
     post([this, generation, arrived, prepared = prepare(*generation)] {
       submit(generation, prepared, arrived);
@@ -99,12 +99,11 @@ Dispatcher::Prepared Dispatcher::prepare(const Generation &generation) {
   if (generation.isAborted())
     return prepared;
   const GenerationRequest &asked = generation.asked();
-  if (asked.grammar)
-    prepared.error =
-        workers.grammars.compile(*asked.grammar, prepared.constraint);
-  if (!prepared.error)
-    prepared.error = preparePrompts(asked, facts, prepared.prompts,
-                                    &generation.abortedFlag());
+  prepared.error =
+      preparePrompts(asked, facts, prepared.prompts, &generation.abortedFlag());
+  if (!prepared.error && !prepared.prompts.empty() && asked.isRestricted())
+    prepared.error = workers.grammars.compile(
+        asked, prepared.prompts.front().text, prepared.constraint);
   return prepared;
 }
 
@@ -184,15 +183,16 @@ std::vector<ActiveSequence> Dispatcher::active() const {
 }
 
 MaybeError Dispatcher::runLater(const std::shared_ptr<TextJob> &job) {
+  Worker &thread = job->usesFiles ? workers.files : workers.texts;
   if (MaybeError error =
-          gate.checkText(job->client, workers.texts.waiting(job->client))) {
+          gate.checkText(job->client, thread.waiting(job->client))) {
     if (error->status == 429)
       numbers.refused();
     return error;
   }
   texts.insert(job);
   gate.addText(job->client);
-  workers.texts.put(job->client, [this, job] {
+  thread.put(job->client, [this, job] {
     std::optional<HttpReply> reply;
     if (!job->isDropped)
       reply = job->work();

@@ -67,6 +67,9 @@ public:
   }
 
   const ModelFacts &model() const { return facts; }
+  /// Returns the session that runs now, for work with its prefix cache. It
+  /// lives as long as the dispatcher.
+  Session &session() { return current().ownSession(); }
   Metrics &metrics() { return numbers; }
   const EngineState &state() const { return lastState; }
   const std::shared_ptr<RequestMemoryLimit> &bodies() const { return budget; }
@@ -96,6 +99,8 @@ private:
   struct Workers {
     explicit Workers(const ModelFacts &facts) : grammars(facts) {}
     Worker texts;
+    /// Runs the jobs that use files.
+    Worker files;
     /// Used by the work of `compiling` alone.
     GrammarCompiler grammars;
     /// Prepares requests with grammars, so that no other request waits for a

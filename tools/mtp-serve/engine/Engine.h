@@ -96,6 +96,9 @@ public:
   /// ended.
   void pause(Handle handle);
   void resume(Handle handle);
+  /// Returns the session. Any thread may call its functions; only the engine
+  /// adds sequences.
+  Session &ownSession() { return *session; }
   /// Ends the thread once all submitted sequences have ended or are paused.
   void close();
 

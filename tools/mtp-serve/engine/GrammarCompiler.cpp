@@ -2,51 +2,109 @@
 
 #include "tools/mtp-serve/engine/GrammarCompiler.h"
 #include "runtime/core/StrCat.h"
-
-#include <algorithm>
+#include "tools/mtp-serve/api/FieldReaders.h"
+#include "tools/mtp-serve/api/tools/ToolFields.h"
 
 using namespace mtp;
 using namespace mtp::serve;
 
-/// Returns a text that only equal grammars have.
-static std::string keyOf(const GrammarRequest &asked) {
-  const grammar::Source &source = asked.source;
-  std::string key = strCat(int(source.kind), asked.isCompact ? "c" : "w",
-                           source.text.size(), ":", source.text);
-  for (const std::string &choice : source.choices)
-    key += strCat(choice.size(), ":", choice);
-  return key;
+/// Return a text that only equal grammars have.
+static std::string keyOf(const GrammarRequest &asked,
+                         const AnswerStart &start) {
+  return strCat(int(start.place), " ",
+                constraintKey(asked.source, asked.isCompact));
+}
+static std::string keyOf(const ToolUse &use, const CallDemand &demand) {
+  return strCat("calls ", int(demand.start.place), int(demand.isRequired),
+                int(demand.isParallel), demand.only ? demand.only->name : "",
+                " ", use.items);
 }
 
-Result<std::shared_ptr<const TokenConstraint>>
-GrammarCompiler::make(const GrammarRequest &asked) {
+AnswerStart GrammarCompiler::startOf(std::string_view prompt) const {
+  AnswerStart start = {facts.reasoning,
+                       findReasoningPlace(facts.reasoning, prompt)};
+  // A format is assumed even if the template has no marks.
+  bool hasMarks =
+      facts.chat->source(/*hasTools=*/true)
+          .find(reasoningMarks(facts.reasoning).open) != std::string_view::npos;
+  if (start.place == ReasoningPlace::Before && !hasMarks)
+    start.place = ReasoningPlace::None;
+  return start;
+}
+
+CallDemand GrammarCompiler::demandOf(const ToolUse &use,
+                                     const AnswerStart &start) const {
+  CallDemand demand;
+  demand.isRequired = use.mustCall();
+  demand.isParallel = use.isParallel;
+  if (use.choice == ToolChoice::Named)
+    demand.only = use.set->find(use.named);
+  demand.start = start;
+  return demand;
+}
+
+Result<std::shared_ptr<const grammar::Vocabulary>>
+GrammarCompiler::vocabularyOf(bool hasMarks) {
+  auto isMark = [this](std::string_view token) {
+    return isCallMark(facts.tools.format, facts.reasoning, token);
+  };
+  std::shared_ptr<const grammar::Vocabulary> &made =
+      hasMarks ? withMarks : plain;
+  if (!made) {
+    std::function<bool(std::string_view)> marks;
+    if (hasMarks)
+      marks = isMark;
+    MTP_ASSIGN_OR_RETURN(made, grammarVocabulary(*facts.tokenizer, facts.vocab,
+                                                 facts.generation.eos, marks));
+  }
+  return made;
+}
+
+GrammarCompiler::Made GrammarCompiler::makeCalls(const ToolUse &use,
+                                                 const CallDemand &demand) {
+  MTP_ASSIGN_OR_RETURN(auto compiled,
+                       compileCalls(use.facts.format, *use.set, demand));
+  MTP_ASSIGN_OR_RETURN(auto vocabulary, vocabularyOf(/*hasMarks=*/true));
+  return makeConstraint(std::move(compiled), std::move(vocabulary),
+                        facts.tokenizer);
+}
+
+GrammarCompiler::Made GrammarCompiler::make(const GrammarRequest &asked,
+                                            const AnswerStart &start) {
   grammar::Limits limits;
   if (asked.isCompact)
     limits.whitespace = 0;
-  MTP_ASSIGN_OR_RETURN(auto compiled, grammar::compile(asked.source, limits));
-  if (!vocabulary) {
-    MTP_ASSIGN_OR_RETURN(
-        vocabulary,
-        grammarVocabulary(*facts.tokenizer, facts.vocab, facts.generation.eos));
-  }
-  return makeConstraint(std::move(compiled), vocabulary, facts.tokenizer);
+  MTP_ASSIGN_OR_RETURN(auto compiled,
+                       compileAnswer(asked.source, start, limits));
+  bool hasMarks = start.place == ReasoningPlace::Before ||
+                  start.place == ReasoningPlace::Inside;
+  MTP_ASSIGN_OR_RETURN(auto vocabulary, vocabularyOf(hasMarks));
+  return makeConstraint(std::move(compiled), std::move(vocabulary),
+                        facts.tokenizer);
 }
 
 MaybeError
-GrammarCompiler::compile(const GrammarRequest &asked,
+GrammarCompiler::compile(const GenerationRequest &request,
+                         std::string_view prompt,
                          std::shared_ptr<const TokenConstraint> &constraint) {
-  std::string key = keyOf(asked);
-  auto found = std::ranges::find(kept, key, &Kept::key);
-  if (found == kept.end()) {
-    Result<std::shared_ptr<const TokenConstraint>> made = make(asked);
-    if (!made)
-      return wrongField(asked.field, std::string(made.status().message()));
-    kept.push_front({std::move(key), std::move(*made)});
-    if (kept.size() > kMostKept)
-      kept.pop_back();
-  } else {
-    kept.splice(kept.begin(), kept, found);
-  }
-  constraint = kept.front().constraint;
+  const ToolUse &use = request.tools;
+  AnswerStart start;
+  if (request.isChat)
+    start = startOf(prompt);
+  CallDemand demand;
+  if (use.isRestricted)
+    demand = demandOf(use, start);
+  std::string key =
+      use.isRestricted ? keyOf(use, demand) : keyOf(*request.grammar, start);
+  Made made = kept.find(std::move(key), [&] {
+    return use.isRestricted ? makeCalls(use, demand)
+                            : make(*request.grammar, start);
+  });
+  if (!made && use.isRestricted)
+    return pathError(toolStatus(made.status(), use.api));
+  if (!made)
+    return wrongField(request.grammar->field,
+                      std::string(made.status().message()));
+  constraint = std::move(*made);
   return std::nullopt;
 }

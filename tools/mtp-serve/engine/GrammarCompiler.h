@@ -3,10 +3,9 @@
 #ifndef MTP_TOOLS_MTP_SERVE_ENGINE_GRAMMARCOMPILER_H
 #define MTP_TOOLS_MTP_SERVE_ENGINE_GRAMMARCOMPILER_H
 
-#include "runtime/constraint/GrammarConstraint.h"
+#include "runtime/calls/CallGrammar.h"
+#include "runtime/constraint/KeptConstraints.h"
 #include "tools/mtp-serve/api/GenerationRequest.h"
-
-#include <list>
 
 namespace mtp::serve {
 
@@ -17,28 +16,27 @@ public:
   /// `facts` must outlive the compiler.
   explicit GrammarCompiler(const ModelFacts &facts) : facts(facts) {}
 
-  /// The number of constraints that are kept, the last ones used. Each takes at
-  /// most Limits::cacheBytes.
-  static constexpr size_t kMostKept = 16;
-
-  /// Sets `constraint` to the texts of a grammar. Fails with a 400 that names
-  /// the request's field.
-  MaybeError compile(const GrammarRequest &asked,
+  /// Sets `constraint` to the texts of a request's grammar, or to the answers
+  /// with its tool calls. `prompt` is the text of its prompt. Fails with a 400
+  /// that names the request's field.
+  MaybeError compile(const GenerationRequest &request, std::string_view prompt,
                      std::shared_ptr<const TokenConstraint> &constraint);
 
 private:
-  struct Kept {
-    std::string key;
-    std::shared_ptr<const TokenConstraint> constraint;
-  };
-  Result<std::shared_ptr<const TokenConstraint>>
-  make(const GrammarRequest &asked);
+  using Made = KeptConstraints::Made;
+  Made make(const GrammarRequest &asked, const AnswerStart &start);
+  Made makeCalls(const ToolUse &use, const CallDemand &demand);
+  /// Returns how the answer to a conversation begins.
+  AnswerStart startOf(std::string_view prompt) const;
+  CallDemand demandOf(const ToolUse &use, const AnswerStart &start) const;
+  /// Returns the vocabulary, with special tokens that are marks or without.
+  Result<std::shared_ptr<const grammar::Vocabulary>>
+  vocabularyOf(bool hasMarks);
 
   const ModelFacts &facts;
-  /// Made for the first grammar.
-  std::shared_ptr<const grammar::Vocabulary> vocabulary;
-  /// The last one used first.
-  std::list<Kept> kept;
+  /// Made on first use. Marks of reasoning and of calls can be special tokens.
+  std::shared_ptr<const grammar::Vocabulary> plain, withMarks;
+  KeptConstraints kept;
 };
 
 } // namespace mtp::serve

@@ -44,6 +44,8 @@ const Histogram::BucketBoundaries kWhole = {
     0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,   2.0,   2.5,   5.0,  10.0,
     15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0, 960.0};
 const Histogram::BucketBoundaries kAnswers = {1, 2, 5, 10, 20};
+const Histogram::BucketBoundaries kStepTokens = {
+    1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 // vLLM's buckets for tokens are 1, 2 and 5 times powers of ten.
 const Histogram::BucketBoundaries kTokens = {
     1,    2,    5,    10,    20,    50,    100,    200, 500,
@@ -281,6 +283,9 @@ struct Metrics::Impl : Registrar {
       kBetweenTokens);
   Histogram &whole = histogram("vllm:e2e_request_latency_seconds",
                                "From request to last token", kWhole);
+  Histogram &stepTokens =
+      histogram("vllm:iteration_tokens_total",
+                "Tokens of prompts and output in a step", kStepTokens);
   RequestHistograms requests{*this};
   LlamaMetrics llama{*this};
 };
@@ -359,6 +364,10 @@ void Metrics::setState(const EngineState &state) {
     increase(counter, double(now), double(then));
   };
   impl->llama.set(state, then);
+  uint64_t tokens = now.prefillTokens + now.outputTokens;
+  uint64_t before = then.prefillTokens + then.outputTokens;
+  if (tokens > before)
+    impl->stepTokens.Observe(double(tokens - before));
   count(impl->outputTokens, now.outputTokens, then.outputTokens);
   count(impl->cachedTokens, now.cachedTokens, then.cachedTokens);
   count(impl->preemptions, now.preemptions, then.preemptions);

@@ -18,6 +18,9 @@ struct TextJob {
   /// Runs on the worker's thread and must be safe there.
   std::function<HttpReply()> work;
   uint64_t client = 0;
+  /// Whether the work reads or writes files, so that texts must not wait for
+  /// it.
+  bool usesFiles = false;
   /// The share of the body that `work` holds.
   RequestMemoryLimit::Share share;
   /// Set if the reply is no longer wanted: the work need not begin or go on.

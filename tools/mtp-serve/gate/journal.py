@@ -13,13 +13,11 @@ COMMENT = b": resume "
 END_OF_EVENT = b"\n\n"
 
 
-# Fields whose work depends on more than seed, tokens and position: on counts of the output, on
-# numbers that came with its tokens, on ids of calls, or on the state of a grammar. A server that
-# continues a stream does not have these.
-UNCONTINUED = {"logprobs", "prompt_logprobs", "n_probs", "presence_penalty", "frequency_penalty",
-               "bad_words", "response_format", "structured_outputs", "guided_json",
-               "guided_regex", "guided_choice", "guided_grammar", "grammar", "json_schema",
-               "tools"}
+# Fields whose work depends on more than the request and the tokens of the output: bad words of
+# several tokens may begin before a cut, and numbers of prompts are in no stream.
+UNCONTINUED = {"bad_words", "prompt_logprobs"}
+# The last events of a response repeat all its log-probabilities, which are in no token.
+SCORED = "message.output_text.logprobs"
 
 
 class Refused(Exception):
@@ -37,14 +35,9 @@ def members_of(body):
 
 def can_continue(members):
     """Returns whether another server can continue the stream of a request."""
-    def is_off(name, value):
-        if name == "response_format" and isinstance(value, dict):
-            return value.get("type") == "text"
-        if name in ("logprobs", "prompt_logprobs"):
-            return value is None or value is False
-        return not value
-
-    return all(is_off(name, members.get(name)) for name in UNCONTINUED)
+    included = members.get("include")
+    return not (any(members.get(name) for name in UNCONTINUED) or
+                isinstance(included, list) and SCORED in included)
 
 
 def journal_of(method, path, body, seed, now):

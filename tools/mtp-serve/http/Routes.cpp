@@ -44,6 +44,7 @@ const Routes::Route Routes::kRoutes[] = {
     {"GET", "/version", &Routes::version},
     {"GET", "/props", &Routes::props},
     {"GET", "/slots", &Routes::slots},
+    {"POST", "/slots/ID", &Routes::saveSlot},
     {"GET", "/tokenizer_info", &Routes::tokenizerInfo},
 };
 
@@ -123,6 +124,8 @@ const Routes::Route *Routes::findRoute(const HttpRequest &request,
     if (path.size() > list.size() && path.starts_with(list) &&
         path[list.size()] == '/')
       path = list;
+  if (path.starts_with("/slots/"))
+    path = "/slots/ID";
   const Route *found = nullptr;
   for (const Route &route : kRoutes)
     if (route.path == path) {

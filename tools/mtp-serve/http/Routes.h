@@ -65,6 +65,7 @@ private:
   RouteAnswer version(HttpRequest &request);
   RouteAnswer props(HttpRequest &request);
   RouteAnswer slots(HttpRequest &request);
+  RouteAnswer saveSlot(HttpRequest &request);
   RouteAnswer tokenizerInfo(HttpRequest &request);
   RouteAnswer load(HttpRequest &request);
 

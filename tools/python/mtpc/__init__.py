@@ -23,7 +23,9 @@ from .errors import (
     UnimplementedError,
 )
 from .model import Model
-from .session import Session, Stream
+from .session import Session
+from .stream import Stream
+from .tuning import Profile, tune
 from .types import (
     AddOptions,
     ChatOptions,
@@ -36,10 +38,14 @@ from .types import (
     KvUsage,
     Output,
     OutputType,
+    RequestOptions,
     SeenDrafts,
     SessionOptions,
     Statistics,
     TensorType,
+    TokenLogprob,
+    TokenLogprobs,
+    ToolCall,
     Update,
 )
 
@@ -64,6 +70,8 @@ __all__ = [
     "OutOfRangeError",
     "Output",
     "OutputType",
+    "Profile",
+    "RequestOptions",
     "ResourceExhaustedError",
     "SeenDrafts",
     "Session",
@@ -71,6 +79,9 @@ __all__ = [
     "Statistics",
     "Stream",
     "TensorType",
+    "TokenLogprob",
+    "TokenLogprobs",
+    "ToolCall",
     "UnavailableError",
     "UnimplementedError",
     "Update",
@@ -79,4 +90,5 @@ __all__ = [
     "compile_text",
     "dump",
     "import_model",
+    "tune",
 ]

@@ -55,25 +55,32 @@ def _round_to_bf16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
 def from_array(value: npt.ArrayLike, port: TensorType) -> RawTensor:
     """Returns the tensor of a port from an array or nested lists.
 
-    Raises InvalidArgumentError for another shape, or for values that the element type cannot hold
-    by numpy's rule "same_kind" (float64 to float32 is allowed, float32 to int32 is not).
+    Raises InvalidArgumentError for another shape, for whole numbers that the element type cannot
+    hold, and for types that differ by numpy's rule "same_kind" (float64 to float32 is allowed,
+    float32 to int32 is not).
     """
-    array = np.asarray(value)
+    name = port.name
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise errors.InvalidArgumentError(
+            f"{name}: expected an array of the shape {list(port.shape)}, got none ({error})"
+        ) from None
     dtype = dtype_of(port.element)
+    if array.dtype.kind in "iu" and dtype.kind in "iu" and array.size:
+        info = np.iinfo(dtype)
+        if array.min() < info.min or array.max() > info.max:
+            raise errors.InvalidArgumentError(
+                f"{name}: expected values of {info.min} to {info.max}, "
+                f"got {array.min()} to {array.max()}")
     is_list = not isinstance(value, (np.ndarray, np.generic))
     if is_list and array.dtype.kind in "iu" and dtype.kind in "iuf":
-        info = np.iinfo(dtype) if dtype.kind in "iu" else None
-        if info and array.size and (array.min() < info.min or array.max() > info.max):
-            raise errors.InvalidArgumentError(
-                f"expected values of {info.min} to {info.max} for {port.name}, "
-                f"got {array.min()} to {array.max()}")
         array = array.astype(dtype)
     if not np.can_cast(array.dtype, dtype, "same_kind"):
-        raise errors.InvalidArgumentError(
-            f"expected {dtype} for {port.name}, got {array.dtype}")
+        raise errors.InvalidArgumentError(f"{name}: expected {dtype}, got {array.dtype}")
     if array.shape != port.shape:
         raise errors.InvalidArgumentError(
-            f"expected the shape {list(port.shape)} for {port.name}, got {list(array.shape)}")
+            f"{name}: expected the shape {list(port.shape)}, got {list(array.shape)}")
     array = np.ascontiguousarray(array, dtype=dtype)
     data: Array = _round_to_bf16(array) if port.element == "bf16" else array
     return port.element, port.shape, data.reshape(-1).view(np.uint8)

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
 from . import _core, errors
-from .model import Device, Model, Path
+from .model import Device, Model, Path, load
+from .request import flag, path_text, utf8, whole
 
 Flag = Union[str, int, float, bool, Path, None, Sequence[Any]]
 
@@ -42,7 +43,8 @@ def _flags_of(program: str) -> frozenset[str]:
     """Returns the names of a program's flags, without dashes."""
     text = subprocess.run(
         [program, "--help"], check=True, capture_output=True, text=True).stdout
-    return frozenset(re.findall(r"^  --?([a-zA-Z][\w-]*)", text, re.MULTILINE))
+    names = re.findall(r"^  (-[\w,-]+)", text, re.MULTILINE)
+    return frozenset(name.lstrip("-") for of in names for name in of.split(","))
 
 
 def _words(name: str, value: Flag) -> list[str]:
@@ -137,15 +139,16 @@ def import_model(
     words, others = _split(dict(flags, drafter=drafter, k=k))
     if set(others) - set(words):
         raise errors.InvalidArgumentError(f"expected flags of mtp-import, got {' '.join(others)}")
-    _run([_program("mtp-import"), os.fspath(path), "-o", os.fspath(output), *words])
-    return pathlib.Path(output)
+    made = path_text("output", output)
+    _run([_program("mtp-import"), path_text("path", path), "-o", made, *words])
+    return pathlib.Path(made)
 
 
 def compile(
     path: Path, *, drafter: Optional[Path] = None, k: Optional[int] = None,
     max_batch: int = 0, max_context: Optional[int] = None, quantize: Optional[str] = None,
     output: Optional[Path] = None, device: Device = "auto", gpu: int = 0, threads: int = 0,
-    **flags: Flag,
+    profile: Optional[Path] = None, **flags: Flag,
 ) -> Model:
     """Compiles a model and loads it.
 
@@ -160,46 +163,49 @@ def compile(
     - quantize: "int8", "int4" or another value of mtpc --quantize
     - output: a file that gets a copy of the artifact
     - flags: further flags of mtp-import and mtpc: before="lookup", quantize_head="int8"
-    - device, gpu, threads: as of Model
+    - device, gpu, threads, profile: as of Model
 
     The lines of both programs go to the logger "mtpc": warnings, and the rest at level INFO.
     Raises CompileError with the message of the program. Ctrl-C ends the programs.
     """
-    source = os.fspath(path)
+    source = path_text("path", path)
     if _core.kind(source) == "module":
         if drafter or k is not None or max_batch or max_context is not None:
             raise errors.InvalidArgumentError(
                 "expected no drafter, k, max_batch and max_context with a module, which has them")
-        return _compile_module(source, output, dict(flags, quantize=quantize), device, gpu, threads)
+        return _compile_module(
+            source, output, dict(flags, quantize=quantize), device, gpu, threads, profile)
     imports, compiles = _split(dict(flags, k=k))
     lines = _Lines()
-    drafts = os.fspath(drafter) if drafter else ""
+    context = whole("max_context", max_context) if max_context is not None else None
     try:
         handle, artifact = _core.start(
-            source, drafts, max_context, max_batch, quantize or "", shlex.join(imports),
-            shlex.join(compiles), _PROGRAMS, lines.add, device, gpu, False, False)
+            source, path_text("drafter", drafter or ""), context, whole("max_batch", max_batch),
+            utf8("quantize", quantize or ""), shlex.join(imports), shlex.join(compiles), _PROGRAMS,
+            lines.add, utf8("device", device), whole("gpu", gpu),
+            path_text("profile", profile) if profile is not None else "")
     except errors.FailedPreconditionError as error:
         if any("error:" in line for line in lines.lines):
             raise lines.error(str(error)) from None
         raise
     if output is not None:
         shutil.copyfile(artifact, output)
-        artifact = os.fspath(output)
+        artifact = os.fsdecode(output)
     return Model._of(handle, artifact, threads)
 
 
 def _compile_module(
     path: str, output: Optional[Path], flags: Mapping[str, Flag], device: Device, gpu: int,
-    threads: int,
+    threads: int, profile: Optional[Path] = None,
 ) -> Model:
     imports, words = _split(flags)
     if set(imports) - set(words):
         raise errors.InvalidArgumentError(f"expected flags of mtpc, got {' '.join(imports)}")
     # Without `output`, the artifact is removed with the model.
     files = _TemporaryFolder() if output is None else None
-    made = os.path.join(files.name, "model.bin") if files else os.fspath(output or "")
+    made = os.path.join(files.name, "model.bin") if files else os.fsdecode(output or "")
     _run([_program("mtpc"), path, "-o", made, *words])
-    return Model._of(_core.load(made, device, gpu, False, False), made, threads, files)
+    return Model._of(load(made, device, gpu, False, False, profile), made, threads, files)
 
 
 def compile_text(
@@ -219,17 +225,18 @@ def compile_text(
                 os.symlink(entry, os.path.join(work, entry.name))
         # No name of a model's file.
         module = pathlib.Path(tempfile.mkstemp(suffix=".mlir", dir=work)[1])
-        module.write_text(text, encoding="utf-8")
+        module.write_text(utf8("text", text), encoding="utf-8")
         return _compile_module(str(module), output, flags, device, gpu, threads)
 
 
 def dump(
     model: Union[Model, Path], *, program: str = "", json: bool = False, commands: bool = False
 ) -> str:
-    """Returns the content of an artifact as text.
+    """Returns the content of an artifact or a profile as text.
 
-    - program: only the commands of this program
+    - program: only the commands of this program of an artifact
     - json: as JSON; commands: with the commands of all programs
     """
-    path = model.path if isinstance(model, Model) else os.fspath(model)
-    return _core.dump(path, program, json, commands)
+    path = model.path if isinstance(model, Model) else path_text("model", model)
+    return _core.dump(
+        path, utf8("program", program), flag("json", json), flag("commands", commands))

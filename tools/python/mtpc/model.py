@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import os
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Optional, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _core, errors
-from .session import Session, Stream, chat_request
+from . import _core, conversation
+from .request import check_names, flag, path_text, session_k, token_ids, utf8, whole
+from .session import Session
+from .texts import Texts
 from .types import (
     Array,
-    ChatOptions,
-    Completion,
     Drafts,
     Envelope,
     FunctionType,
-    GenerateOptions,
     GenerationDefaults,
     Message,
     OutputType,
@@ -35,12 +37,24 @@ Path = Union[str, "os.PathLike[str]"]
 Device = Literal["auto", "cpu", "cuda"]
 Logits = Literal["none", "last", "all"]
 
+_LOG = logging.getLogger("mtpc")
+
 
 def _ports(raw: Sequence[_core.RawPort]) -> tuple[TensorType, ...]:
     return tuple(TensorType(*port) for port in raw)
 
 
-class Model:
+def load(
+    path: Path, device: Device, gpu: int, copy: bool, verify: bool, profile: Optional[Path]
+) -> _core.Model:
+    """Loads an artifact as a model of the extension."""
+    profile_path = path_text("profile", profile) if profile is not None else ""
+    return _core.load(
+        path_text("path", path), utf8("device", device), whole("gpu", gpu), flag("copy", copy),
+        flag("verify", verify), profile_path)
+
+
+class Model(Texts):
     """An artifact of mtpc, mapped and checked.
 
     An artifact contains native code. Load only artifacts that you trust.
@@ -56,6 +70,8 @@ class Model:
     - copy: copy the file into memory instead of mapping it
     - verify: compare the whole file with its hashes
     - threads: threads of the model's own session; 0: one for each usable processor
+    - profile: a file that tune() or mtp-tune wrote. Sessions with k="auto" start from its costs and
+      acceptance. No token depends on it.
     """
 
     def __init__(
@@ -67,8 +83,9 @@ class Model:
         copy: bool = False,
         verify: bool = False,
         threads: int = 0,
+        profile: Optional[Path] = None,
     ) -> None:
-        self._init(_core.load(os.fspath(path), device, gpu, copy, verify), os.fspath(path), threads)
+        self._init(load(path, device, gpu, copy, verify, profile), os.fsdecode(path), threads)
 
     def _init(
         self, handle: _core.Model, path: str, threads: int, files: Optional[object] = None
@@ -82,6 +99,7 @@ class Model:
         self._session: Optional[Session] = None
         self._scoring = threading.Lock()
         self._scorer: Optional[Session] = None
+        _MODELS.add(self)
         envelope, outputs = handle.envelope, handle.request_outputs
         self._envelope = Envelope(**envelope) if envelope else None
         self._generation = GenerationDefaults(**handle.generation)
@@ -95,6 +113,10 @@ class Model:
         model = cls.__new__(cls)
         model._init(handle, path, threads, files)
         return model
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "cannot pickle a Model; another process can load Model.path")
 
     def __repr__(self) -> str:
         return f"<mtpc.Model {self.name!r} of {self._path!r} on {self.device}>"
@@ -142,6 +164,21 @@ class Model:
         return self._handle.shows_drafts
 
     @property
+    def has_logit_rules(self) -> bool:
+        """Whether requests may have penalties, biases and allowed tokens."""
+        return self._handle.has_logit_rules
+
+    @property
+    def masks_tokens(self) -> bool:
+        """Whether requests may have grammars."""
+        return self._handle.masks_tokens
+
+    @property
+    def scores_prompts(self) -> bool:
+        """Whether requests may have `prompt_logprobs`."""
+        return self._handle.scores_prompts
+
+    @property
     def envelope(self) -> Optional[Envelope]:
         """The largest shapes; None if the artifact has functions only."""
         return self._envelope
@@ -158,7 +195,7 @@ class Model:
 
     def function_type(self, name: str) -> FunctionType:
         """Returns the types of an exported function."""
-        inputs, outputs = self._handle.function_type(name)
+        inputs, outputs = self._handle.function_type(utf8("name", name))
         return FunctionType(_ports(inputs), _ports(outputs))
 
     @property
@@ -184,11 +221,14 @@ class Model:
         With `special`, the strings of special tokens in the text are these tokens. Never set it for
         text of a user. With `add_start`, the model's start tokens come first.
         """
-        return _core.encode(self._handle, text, add_start, special)
+        return _core.encode(
+            self._handle, utf8("text", text), flag("add_start", add_start),
+            flag("special", special))
 
     def decode(self, ids: Sequence[int], *, skip_special: bool = True) -> str:
         """Returns the text of ids. Incomplete characters become U+FFFD."""
-        return _core.decode(self._handle, list(ids), skip_special)
+        return _core.decode(self._handle, token_ids("ids", ids),
+                            flag("skip_special", skip_special))
 
     # Sessions and generation.
 
@@ -199,6 +239,7 @@ class Model:
         max_batch: int = 0,
         threads: Optional[int] = None,
         logits: Logits = "none",
+        profile: Optional[Path] = None,
         **options: Unpack[SessionOptions],
     ) -> Session:
         """Makes a session.
@@ -208,25 +249,38 @@ class Model:
         - max_batch: slots to use; 0: the envelope's
         - threads: 0: one for each usable processor; by default the model's
         - logits: which logits are kept: "none", "last" or "all"
+        - profile: a profile in place of the model's; Model.with_profile() loads one for several
+          sessions
         - options: `SessionOptions`
         """
-        unknown = options.keys() - SessionOptions.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"session() got an unexpected option {min(unknown)!r}")
+        check_names("session", options, SessionOptions)
+        if profile is not None:
+            model = self.with_profile(profile)
+            return model.session(
+                k=k, max_batch=max_batch, threads=threads, logits=logits, **options)
         fields: dict[str, Any] = {
             "threads": self._threads if threads is None else threads,
             "max_batch": max_batch,
             "logits": logits,
-            "automatic_k": k == "auto",
+            "automatic_k": isinstance(k, str) and k == "auto",
             **options,
         }
-        if isinstance(k, int):
-            fields["k"] = k
-        elif k not in (None, "auto"):
-            raise errors.InvalidArgumentError(f"expected k of 0 or more or 'auto', got {k!r}")
-        return Session(self, _core.open_session(self._handle, fields), logits)
+        if k is not None and not fields["automatic_k"]:
+            fields["k"] = session_k(k)
+        session = Session(self, _core.open_session(self._handle, fields), logits)
+        for note in session._handle.profile_notes:
+            _LOG.warning("profile: %s", note)
+        return session
 
-    def _own_session(self) -> Session:
+    def with_profile(self, profile: Path) -> Model:
+        """Returns a model of the same file whose sessions use a profile."""
+        handle = load(self._path, self._device(), self._handle.gpu, False, False, profile)
+        return Model._of(handle, self._path, self._threads, self._files)
+
+    def _device(self) -> Device:
+        return "cuda" if self.device == "cuda" else "cpu"
+
+    def _for_texts(self) -> Session:
         with self._lock:
             if self._session is None or self._session.is_closed:
                 self._session = self._twin().session()
@@ -236,42 +290,6 @@ class Model:
         """Returns a model for an own session, so that no cycle of references keeps it."""
         return Model._of(self._handle, self._path, self._threads, self._files)
 
-    def generate(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Completion:
-        """Continues a prompt. `GenerateOptions` describes the options."""
-        return self._own_session().generate(prompt, **options)
-
-    def generate_all(
-        self, prompts: Sequence[Prompt], **options: Unpack[GenerateOptions]
-    ) -> list[Completion]:
-        """Continues several prompts, which share rounds. Returns the texts in their order."""
-        return self._own_session().generate_all(prompts, **options)
-
-    def stream(self, prompt: Prompt, **options: Unpack[GenerateOptions]) -> Stream:
-        """Begins a text and returns its events, for `for` and `async for`."""
-        return self._own_session().stream(prompt, **options)
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[False] = False,
-        **options: Unpack[ChatOptions],
-    ) -> Completion: ...
-
-    @overload
-    def chat(
-        self, messages: Sequence[Message], *, stream: Literal[True], **options: Unpack[ChatOptions]
-    ) -> Stream: ...
-
-    def chat(
-        self, messages: Sequence[Message], *, stream: bool = False, **options: Unpack[ChatOptions]
-    ) -> Union[Completion, Stream]:
-        """Answers a conversation by the model's chat template.
-
-        - messages: dictionaries with "role" and "content", as the template knows them
-        - stream: return the events, for `for` and `async for`, instead of the whole answer
-        - options: `ChatOptions`; max_tokens is the rest of the context by default
-        """
-        return self._own_session().chat(messages, stream=stream, **options)
-
     def chat_prompt(
         self,
         messages: Sequence[Message],
@@ -280,11 +298,13 @@ class Model:
         template: Optional[Mapping[str, Any]] = None,
     ) -> tuple[str, list[int]]:
         """Returns the prompt of a conversation, as text and as ids."""
-        return _core.encode_chat(self._handle, chat_request(messages, tools, template))
+        read = conversation.read_messages(self, messages)
+        return _core.encode_chat(
+            self._handle, conversation.chat_request(read, tools, template))
 
     def call(self, name: str, *inputs: npt.ArrayLike) -> list[Array]:
         """Runs an exported function, in the model's own session."""
-        return self._own_session().call(name, *inputs)
+        return self._for_texts().call(name, *inputs)
 
     def score(
         self, prompt: Prompt, *, special: bool = False, add_start: bool = True
@@ -312,3 +332,19 @@ class Model:
                 if session is not None:
                     session.close()
             self._session = self._scorer = None
+
+
+# The models of this process.
+_MODELS: weakref.WeakSet[Model] = weakref.WeakSet()
+
+
+def _forget_sessions() -> None:
+    """Gives models new sessions in a forked process, which has no threads of the earlier ones."""
+    for model in list(_MODELS):
+        model._lock, model._scoring = threading.Lock(), threading.Lock()
+        model._session = model._scorer = None
+
+
+os.register_at_fork(after_in_child=_forget_sessions)
+# Daemon threads may still be in the extension.
+atexit.register(_core.end)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Optional, TypedDict, Union
+from typing import Any, Literal, NamedTuple, Optional, TypedDict, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,17 @@ Message = Mapping[str, Any]
 """A message of a conversation: "role", "content" and what else the template knows."""
 Drafts = Union[int, Literal["auto"], None]
 """Drafts in a round; "auto": the number that is worth its time."""
+Schema = Union[str, bool, Mapping[str, Any]]
+"""A JSON Schema: as a dictionary or a Boolean, or the text of one."""
 
 
-class GenerateOptions(TypedDict, total=False):
-    """Options of generate() and stream()."""
+class RequestOptions(TypedDict, total=False):
+    """Options of all requests.
+
+    Penalties, `logit_bias`, `allowed_tokens` and the five grammars from `json_schema` on need
+    Model.has_logit_rules: compile(..., without_logit_rules=True) omits the rules. A request has at
+    most one grammar.
+    """
 
     max_tokens: Optional[int]
     """Most tokens; by default 128, or the rest of the context."""
@@ -35,6 +43,37 @@ class GenerateOptions(TypedDict, total=False):
     """Tokens less likely than this times the likeliest are dropped."""
     seed: int
     """Seed of all random choices, 0 by default."""
+    repetition_penalty: Optional[float]
+    """Above 0: the logits of tokens of the prompt and the output are divided by it if positive,
+    else multiplied; 1: off. The default is the recommendation of the model's authors, or 1."""
+    presence_penalty: float
+    """From -2 to 2: subtracted from the logits of tokens of the output."""
+    frequency_penalty: float
+    """From -2 to 2: subtracted for each occurrence of a token in the output."""
+    logit_bias: Mapping[int, float]
+    """Numbers that are added to the logits of tokens; -inf: the token is never picked."""
+    allowed_tokens: Sequence[int]
+    """Tokens that may be picked; empty: all."""
+    logprobs: Optional[int]
+    """Number of likeliest tokens that each output token's log-probabilities show, up to 20; 0: only
+    the output token's own; None: no log-probabilities."""
+    prompt_logprobs: Optional[int]
+    """The same number for each prompt token after the first. Needs Model.scores_prompts."""
+    logprobs_mode: Literal["raw", "processed"]
+    """"raw": of the model's distribution. "processed": of the distribution after temperature,
+    top_k, top_p and min_p."""
+    json_schema: Optional[Schema]
+    """The text is JSON of this schema."""
+    json_object: bool
+    """The text is a JSON object."""
+    regex: Optional[str]
+    """The whole text matches this regular expression."""
+    grammar: Optional[str]
+    """The text follows this grammar, in llama.cpp's GBNF."""
+    choice: Optional[Sequence[str]]
+    """The text is one of these strings."""
+    compact: bool
+    """JSON of a grammar has no white space between its tokens."""
     k: Drafts
     """Drafts in a round; None: the session's. No token depends on it, unless Model.is_lossy."""
     stop_tokens: Sequence[int]
@@ -57,7 +96,15 @@ class GenerateOptions(TypedDict, total=False):
     """Names of Model.request_outputs."""
 
 
-class AddOptions(GenerateOptions, total=False):
+class GenerateOptions(RequestOptions, total=False):
+    """Options of generate() and stream()."""
+
+    stop: Union[str, Sequence[str]]
+    """Strings that end the text, which does not contain them. Text of the first `min_tokens` tokens
+    is not searched."""
+
+
+class AddOptions(RequestOptions, total=False):
     """Options of Session.add()."""
 
     sees_drafts: bool
@@ -68,7 +115,14 @@ class ChatOptions(GenerateOptions, total=False):
     """Options of chat()."""
 
     tools: Optional[Sequence[Mapping[str, Any]]]
-    """Descriptions of tools for the template."""
+    """Tools that the answer may call, in the form of OpenAI's chats."""
+    tool_choice: str
+    """"auto" (the default), "none", "required" (the answer consists of calls), or the name of the
+    tool to call. The last two need Model.masks_tokens."""
+    parallel_tool_calls: bool
+    """Whether an answer may have several calls; true by default."""
+    tool_parser: str
+    """Format of calls: "auto" (the template's, the default), or a name of mtp-run --tool-parser."""
     template: Optional[Mapping[str, Any]]
     """Further variables of the template, for example {"enable_thinking": False}."""
     reasoning: str
@@ -77,21 +131,35 @@ class ChatOptions(GenerateOptions, total=False):
 
 
 class SessionOptions(TypedDict, total=False):
-    """Further options of Model.session(), described in mtp/session.h."""
+    """Further options of Model.session(). mtp/session.h has all details."""
 
     pin_threads: bool
+    """Bind each thread to a processor."""
     populate_memory: bool
+    """Take the memory of KV pages and states at once, if it is at most half of the free memory."""
     kv_pages: int
+    """KV pages; 0: enough for every slot at full context."""
     prefill_chunk: int
+    """Most tokens of a prompt in one pass, of Envelope.prefill_chunks; 0: the envelope's."""
     chunks_per_step: int
+    """Most chunks of prompts in a step; 0: one while sequences run."""
     prompt_milliseconds: int
+    """Time for which prompts may delay running sequences in a step, in milliseconds."""
     step_milliseconds: int
+    """Target time of a round that has rows of prompts, in milliseconds; 0: of a round plus
+    `prompt_milliseconds`."""
     separate_prompts: bool
+    """Compute prompts in passes of their own only."""
     rounds_per_launch: int
+    """Most rounds on the device without the host between them; 0: 1 on a CPU, 16 on a GPU."""
     prefix_cache: bool
+    """Share the KV pages of equal prefixes; true by default."""
     snapshot_bytes: int
+    """Memory for snapshots of recurrent states, in bytes."""
     snapshot_tokens: int
+    """Prompt tokens between two snapshots."""
     deterministic: bool
+    """Compute prompts on a GPU with the artifact's own kernels only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +206,8 @@ class GenerationDefaults:
     """1: off."""
     min_p: float
     """0: off."""
+    repetition_penalty: float
+    """1: off."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +235,9 @@ class FunctionType:
     """Inputs and outputs of an exported function, in order."""
 
     inputs: tuple[TensorType, ...]
+    """Types of the arguments."""
     outputs: tuple[TensorType, ...]
+    """Types of the results."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,9 +304,52 @@ class KvUsage:
     """Use of the KV pages, in pages."""
 
     free: int
+    """Pages without entries."""
     cached: int
     """Pages kept for reuse; given up when other sequences need them."""
     held: int
+    """Pages of sequences."""
+
+
+class TokenLogprob(NamedTuple):
+    """A token and the natural logarithm of its probability."""
+
+    token: int
+    """The token's id."""
+    logprob: float
+    """-inf for a token that the filters drop."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenLogprobs:
+    """The log-probabilities at one position."""
+
+    token: int
+    """The token at the position."""
+    logprob: float
+    """The natural logarithm of its probability."""
+    rank: int
+    """Its place among all tokens by descending logits, from 1 on."""
+    likeliest: tuple[TokenLogprob, ...]
+    """The likeliest tokens, in this order."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolCall:
+    """A complete call of a tool."""
+
+    id: str
+    """Nine letters and digits, different from the ids of earlier calls of the conversation."""
+    name: str
+    """Name of the tool."""
+    json: str
+    """The arguments as the model wrote them, a JSON object."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments by their names."""
+        arguments: dict[str, Any] = json.loads(self.json)
+        return arguments
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,6 +357,7 @@ class Output:
     """Rows of an output that a request asked for."""
 
     name: str
+    """Name in Model.request_outputs."""
     rows: Array
     """[rows, ...]: a row for each token, or for each round of an output per round."""
     tokens: tuple[int, ...]
@@ -275,8 +391,13 @@ class Update:
     drafted: int
     """Drafts in the rounds that gave these tokens."""
     outputs: tuple[Output, ...]
+    """Rows of the outputs that the request asked for."""
     seen: Optional[SeenDrafts]
     """Drafts of a stopped round, with `sees_drafts`."""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each token, with `logprobs`."""
+    prompt_logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each prompt token after the first, once, with `prompt_logprobs`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -291,6 +412,10 @@ class Event:
     """New text of the reasoning, in chats."""
     finish_reason: Optional[str] = None
     """In the last event: "stop", "length" or "cancelled"."""
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    """An element for each token, with `logprobs`."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls that are complete now, in chats with tools."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,6 +423,7 @@ class Completion:
     """A generated text."""
 
     text: str
+    """The text, without a stop string."""
     tokens: tuple[int, ...]
     """Output tokens, without the token that ended the text."""
     finish_reason: str
@@ -307,9 +433,33 @@ class Completion:
     prompt_tokens: int
     """Length of the prompt, in tokens."""
     statistics: Statistics
+    """Counts of the sequence."""
     reasoning: str = ""
     """Text of the reasoning, in chats."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Calls of tools, in chats with tools. An incomplete or invalid call is text."""
+    stop_string: Optional[str] = None
+    """The stop string that ended the text."""
+    logprobs: Optional[tuple[TokenLogprobs, ...]] = None
+    """An element for each token, with `logprobs`."""
+    prompt_logprobs: Optional[tuple[TokenLogprobs, ...]] = None
+    """An element for each prompt token after the first, with `prompt_logprobs`."""
     outputs: tuple[Output, ...] = ()
+    """Rows of the outputs that the request asked for, of all tokens or rounds."""
     logits: Optional[npt.NDArray[np.float32]] = None
     """[tokens, vocab]: the rows from which the tokens were picked, of a session with
     logits="all"."""
+
+    @property
+    def message(self) -> dict[str, Any]:
+        """The answer as a message, to append to the messages of the conversation."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.reasoning:
+            # The names that templates use.
+            message["reasoning_content"] = message["thinking"] = self.reasoning
+        if self.tool_calls:
+            message["tool_calls"] = [
+                {"id": call.id, "type": "function",
+                 "function": {"name": call.name, "arguments": call.json}}
+                for call in self.tool_calls]
+        return message

@@ -2,11 +2,15 @@
 
 #include "mtp/chat.h"
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/PathKind.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/profile/ProfileFile.h"
 #include "tools/mtp-dump/Dump.h"
+#include "tools/mtp-dump/DumpProfile.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
 #include "tools/python/src/Values.h"
 #include "tools/start/StartModel.h"
@@ -29,23 +33,26 @@ static DeviceKind deviceOf(std::string_view name) {
   if (name == "cuda")
     return DeviceKind::Cuda;
   throw StatusError(invalidArgument(
-      strCat("expected device 'auto', 'cpu' or 'cuda', got '", name, "'")));
+      strCat("device: expected 'auto', 'cpu' or 'cuda', got '", name, "'")));
 }
 
 static LoadOptions loadOptions(const std::string &device, uint32_t gpu,
-                               bool copy, bool verify) {
+                               bool copy, bool verify,
+                               const std::string &profile) {
   LoadOptions options;
   options.device = deviceOf(device);
   options.gpu = gpu;
   options.copy = copy;
   options.checkAllHashes = verify;
+  options.profile = profile;
   return options;
 }
 
 static ModelHandle loadModel(const std::string &path, const std::string &device,
-                             uint32_t gpu, bool copy, bool verify) {
-  LoadOptions options = loadOptions(device, gpu, copy, verify);
-  nb::gil_scoped_release release;
+                             uint32_t gpu, bool copy, bool verify,
+                             const std::string &profile) {
+  LoadOptions options = loadOptions(device, gpu, copy, verify, profile);
+  WithoutGil unlocked;
   return {take(LoadedModel::load(path, options, std::nullopt))};
 }
 
@@ -57,6 +64,8 @@ static start::StartHost hostOf(const std::string &programs,
   start::StartHost host;
   host.programs = programs;
   host.onLine = [&](const std::string &line) {
+    if (WithoutGil::mustEnd())
+      return;
     nb::gil_scoped_acquire gil;
     try {
       if (!error)
@@ -80,7 +89,7 @@ startModel(const std::string &path, const start::StartOptions &options,
   ModelHandle handle;
   std::string artifact;
   {
-    nb::gil_scoped_release release;
+    WithoutGil unlocked;
     Status status = start::checkStart(path, options);
     if (status.isOk()) {
       auto started = start::findArtifact("mtpc", path, options, &host);
@@ -102,9 +111,27 @@ startModel(const std::string &path, const start::StartOptions &options,
   return {std::move(handle), std::move(artifact)};
 }
 
+/// Returns whether a file begins as a profile does.
+static bool isProfile(const std::string &path) {
+  auto file = MappedFile::open(path);
+  return file && profile::isProfile({(*file)->data(), (*file)->size()});
+}
+
+static std::string dumpProfile(const std::string &path, bool isPlain,
+                               bool json) {
+  if (!isPlain)
+    throw StatusError(invalidArgument(
+        strCat(path, ": expected an artifact with 'program' or 'commands', got "
+                     "a profile")));
+  profile::Profile profile = take(profile::loadProfile(path));
+  return json ? profileJson(profile) : profileText(profile);
+}
+
 static std::string dump(const std::string &path, const std::string &program,
                         bool json, bool commands) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
+  if (isProfile(path))
+    return dumpProfile(path, program.empty() && !commands, json);
   std::shared_ptr<const ArtifactFile> file =
       take(ArtifactFile::open(path, HashCheck::All));
   if (!program.empty())
@@ -150,6 +177,7 @@ static nb::dict generationOf(const ModelHandle &handle) {
   d["top_k"] = g.topK;
   d["top_p"] = g.topP;
   d["min_p"] = g.minP;
+  d["repetition_penalty"] = g.repetitionPenalty;
   return d;
 }
 
@@ -173,7 +201,7 @@ static nb::tuple functionType(const ModelHandle &handle,
 
 static void bindStart(nb::module_ &module) {
   module.def("load", &loadModel, "path"_a, "device"_a, "gpu"_a, "copy"_a,
-             "verify"_a);
+             "verify"_a, "profile"_a);
   module.def(
       "start",
       [](const std::string &path, const std::string &drafter,
@@ -181,7 +209,7 @@ static void bindStart(nb::module_ &module) {
          const std::string &quantize, const std::string &importFlags,
          const std::string &compileFlags, const std::string &programs,
          const nb::callable &onLine, const std::string &device, uint32_t gpu,
-         bool copy, bool verify) {
+         const std::string &profile) {
         start::StartOptions options;
         options.drafter = drafter;
         options.maxContext = maxContext;
@@ -191,12 +219,12 @@ static void bindStart(nb::module_ &module) {
         options.compile = compileFlags;
         auto [handle, artifact] =
             startModel(path, options, programs, onLine,
-                       loadOptions(device, gpu, copy, verify));
+                       loadOptions(device, gpu, false, false, profile));
         return nb::make_tuple(std::move(handle), artifact);
       },
       "path"_a, "drafter"_a, "max_context"_a.none(), "max_batch"_a,
       "quantize"_a, "import_flags"_a, "compile_flags"_a, "programs"_a,
-      "on_line"_a, "device"_a, "gpu"_a, "copy"_a, "verify"_a);
+      "on_line"_a, "device"_a, "gpu"_a, "profile"_a);
   module.def("dump", &dump, "path"_a, "program"_a, "json"_a, "commands"_a);
   module.def("kind", &pathKindName, "path"_a);
 }
@@ -230,6 +258,12 @@ void python::bindModel(nb::module_ &module) {
       .def_prop_ro("gpu", [](Handle m) { return m.loaded->model()->gpu(); })
       .def_prop_ro("shows_drafts",
                    [](Handle m) { return m.loaded->model()->showsDrafts(); })
+      .def_prop_ro("has_logit_rules",
+                   [](Handle m) { return m.loaded->model()->hasLogitRules(); })
+      .def_prop_ro("masks_tokens",
+                   [](Handle m) { return m.loaded->model()->masksTokens(); })
+      .def_prop_ro("scores_prompts",
+                   [](Handle m) { return m.loaded->model()->scoresPrompts(); })
       .def_prop_ro(
           "has_tokenizer",
           [](Handle m) { return !m.loaded->model()->tokenizer().empty(); })

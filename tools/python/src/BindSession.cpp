@@ -5,16 +5,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/SessionProfile.h"
+#include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
+#include "tools/python/src/RequestFields.h"
 #include "tools/python/src/Values.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-
-#include <limits>
-#include <type_traits>
 
 using namespace mtp;
 using namespace mtp::python;
@@ -22,6 +24,9 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 std::shared_ptr<SharedSession> SessionHandle::get() const {
+  if (isForked())
+    throw StatusError(failedPrecondition(
+        "expected a session of this process, got one from before a fork"));
   std::lock_guard lock(mutex);
   if (!session)
     throw StatusError(
@@ -30,6 +35,11 @@ std::shared_ptr<SharedSession> SessionHandle::get() const {
 }
 
 void SessionHandle::close() {
+  if (isForked()) {
+    // Never freed: the end of its threads would be awaited.
+    new std::shared_ptr<SharedSession>(std::move(session));
+    return;
+  }
   std::shared_ptr<SharedSession> last;
   std::lock_guard lock(mutex);
   // Freed after the lock.
@@ -45,7 +55,7 @@ bool SessionHandle::isClosed() const {
 template <typename F>
 static auto release(const SessionHandle &handle, F function) {
   std::shared_ptr<SharedSession> session = handle.get();
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   // Frees the session, if another thread has closed it, without the GIL.
   std::shared_ptr<SharedSession> used = std::move(session);
   return function(*used);
@@ -58,105 +68,27 @@ static auto locked(const SessionHandle &handle, F function) {
       handle, [&](SharedSession &session) { return session.locked(function); });
 }
 
-static LogitsMode logitsOf(const std::string &name) {
-  if (name == "none")
-    return LogitsMode::None;
-  if (name == "last")
-    return LogitsMode::Last;
-  if (name == "all")
-    return LogitsMode::All;
-  throw StatusError(invalidArgument(
-      strCat("expected logits 'none', 'last' or 'all', got '", name, "'")));
-}
-
-/// Describes the values of a field's type, for errors.
-template <typename T>
-static std::string describe() {
-  if constexpr (std::is_same_v<T, bool>)
-    return "True or False";
-  else if constexpr (std::is_integral_v<T>)
-    return strCat("a whole number of ", std::numeric_limits<T>::min(), " to ",
-                  std::numeric_limits<T>::max());
-  else if constexpr (std::is_floating_point_v<T>)
-    return "a number";
-  else if constexpr (std::is_same_v<T, std::string>)
-    return "a string";
-  else if constexpr (std::is_same_v<T, std::vector<std::string>>)
-    return "strings";
-  else
-    return "token ids";
-}
-
-/// Sets a field from the option of its name, if there is one.
-template <typename T>
-static void read(const nb::dict &options, const char *name, T &field) {
-  constexpr size_t kMostText = 60;
-  if (!options.contains(name))
-    return;
-  nb::object value = options[name];
-  if (!nb::try_cast<T>(value, field))
-    throw StatusError(invalidArgument(
-        strCat("expected ", describe<T>(), " as '", name, "', got ",
-               std::string(nb::repr(value).c_str()).substr(0, kMostText))));
-}
-
-static SessionOptions sessionOptions(const nb::dict &options) {
-  SessionOptions o;
-  read(options, "k", o.k);
-  read(options, "automatic_k", o.automaticK);
-  read(options, "threads", o.threads);
-  read(options, "pin_threads", o.pinThreads);
-  read(options, "populate_memory", o.populateMemory);
-  read(options, "kv_pages", o.kvPages);
-  read(options, "max_batch", o.maxSlots);
-  read(options, "prefill_chunk", o.prefillChunk);
-  read(options, "chunks_per_step", o.chunksPerStep);
-  read(options, "prompt_milliseconds", o.promptMilliseconds);
-  read(options, "step_milliseconds", o.stepMilliseconds);
-  read(options, "separate_prompts", o.separatePrompts);
-  read(options, "rounds_per_launch", o.roundsPerLaunch);
-  read(options, "prefix_cache", o.prefixCache);
-  read(options, "snapshot_bytes", o.snapshotBytes);
-  read(options, "snapshot_tokens", o.snapshotTokens);
-  read(options, "deterministic", o.deterministic);
-  std::string logits = "none";
-  read(options, "logits", logits);
-  o.logits = logitsOf(logits);
-  return o;
-}
-
-static Request requestOf(const nb::dict &fields) {
-  Request r;
-  read(fields, "prompt", r.prompt);
-  read(fields, "temperature", r.sampling.temperature);
-  read(fields, "top_k", r.sampling.topK);
-  read(fields, "top_p", r.sampling.topP);
-  read(fields, "min_p", r.sampling.minP);
-  read(fields, "seed", r.sampling.seed);
-  read(fields, "max_tokens", r.maxTokens);
-  read(fields, "min_tokens", r.minTokens);
-  read(fields, "stop_tokens", r.stopTokens);
-  read(fields, "ignore_eos", r.ignoreEos);
-  read(fields, "priority", r.priority);
-  read(fields, "group", r.group);
-  read(fields, "cache_salt", r.cacheSalt);
-  read(fields, "k", r.k);
-  read(fields, "outputs", r.outputs);
-  read(fields, "sees_drafts", r.seesDrafts);
-  if (fields.contains("inputs"))
-    for (auto [name, tensor] : nb::cast<nb::dict>(fields["inputs"]))
-      r.inputs.push_back(
-          {nb::cast<std::string>(name), toTensor(nb::cast<nb::tuple>(tensor))});
-  return r;
-}
-
 static nb::object seenOf(const SequenceUpdate &update) {
   if (!update.seen)
     return nb::none();
   return nb::make_tuple(update.seen->tokens, update.seen->parents);
 }
 
-/// Returns (id, tokens, finish, stop token, error, drafted, outputs, seen).
+/// Returns each position as (token, logprob, rank, [(token, logprob)]).
+static nb::list toPython(const std::vector<TokenLogprobs> &positions) {
+  nb::list list;
+  for (const TokenLogprobs &at : positions) {
+    nb::list likeliest;
+    for (const TokenLogprob &one : at.likeliest)
+      likeliest.append(nb::make_tuple(one.token, one.logprob));
+    list.append(nb::make_tuple(at.own.token, at.own.logprob, at.rank,
+                               std::move(likeliest)));
+  }
+  return list;
+}
+
+/// Returns (id, tokens, finish, stop token, error, drafted, outputs, seen,
+/// log-probabilities, log-probabilities of the prompt).
 static nb::tuple toPython(SequenceUpdate update) {
   nb::object stop = update.stopToken ? nb::object(nb::int_(*update.stopToken))
                                      : nb::object(nb::none());
@@ -165,21 +97,37 @@ static nb::tuple toPython(SequenceUpdate update) {
   return nb::make_tuple(
       update.id, update.tokens, python::toPython(update.finish), stop, error,
       update.drafted, python::toPython(std::move(update.outputs)),
-      seenOf(update));
+      seenOf(update), toPython(update.logprobs),
+      toPython(update.promptLogprobs));
 }
 
-/// Waits for an update, or for the end of a sequence. An exception of a signal
-/// handler ends the wait.
+/// Waits for an update, or for the end of a sequence, and turns its tokens into
+/// text. Returns (update, content, reasoning, [(name, arguments)], stop
+/// string). An exception of a signal handler ends the wait.
 static nb::tuple await(const SessionHandle &handle, SequenceId id,
-                       bool isWhole) {
+                       AnswerText *answer, bool isWhole) {
   Signals signals;
   auto update = release(handle, [&](SharedSession &session) {
     auto haveRaised = [&] { return signals.haveRaised(); };
-    return isWhole ? session.finish(id, haveRaised)
-                   : session.next(id, haveRaised);
+    OnUpdate onUpdate = [&](SequenceUpdate &news) {
+      return answer ? answer->take(news) : okStatus();
+    };
+    if (isWhole)
+      return session.finish(id, onUpdate, haveRaised);
+    Result<SequenceUpdate> next = session.next(id, haveRaised);
+    Status status = next ? onUpdate(*next) : okStatus();
+    return status.isOk() ? std::move(next) : Result<SequenceUpdate>(status);
   });
   signals.rethrow();
-  return toPython(take(std::move(update)));
+  nb::tuple raw = toPython(take(std::move(update)));
+  if (!answer)
+    return nb::make_tuple(raw, "", "", nb::list(), "");
+  AnswerNews news = answer->takeNews();
+  nb::list calls;
+  for (const AnswerCall &call : news.calls)
+    calls.append(nb::make_tuple(call.name, call.arguments));
+  return nb::make_tuple(raw, news.content, news.reasoning, calls,
+                        answer->stopString());
 }
 
 static nb::list step(const SessionHandle &handle) {
@@ -197,7 +145,7 @@ static nb::list step(const SessionHandle &handle) {
 static SessionHandle *openSession(const ModelHandle &model,
                                   const nb::dict &fields) {
   SessionOptions options = sessionOptions(fields);
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   return new SessionHandle(
       take(SharedSession::create(model.loaded->model(), options)),
       model.loaded);
@@ -259,12 +207,28 @@ static std::vector<int32_t> output(const SessionHandle &handle, SequenceId id) {
   return ids;
 }
 
+/// Returns a failure that begins with an argument. A message may begin with a
+/// place in the argument: "[1].function: ...".
+static Status withArgument(const Status &status, const std::string &argument) {
+  std::string_view between = status.message().starts_with('[') ? "" : ": ";
+  return {status.code(), strCat(argument, between, status.message())};
+}
+
 static SequenceId add(const SessionHandle &handle, const nb::dict &fields,
                       bool hasStream) {
   Request request = requestOf(fields);
-  return take(release(handle, [&](SharedSession &session) {
-    return session.add(std::move(request), hasStream);
-  }));
+  auto asked = constraintOf(fields);
+  return take(
+      release(handle, [&](SharedSession &session) -> Result<SequenceId> {
+        if (asked) {
+          const auto &[demand, argument] = *asked;
+          auto constraint = handle.getModel().constraint(demand);
+          if (!constraint)
+            return withArgument(constraint.status(), argument);
+          request.constraint = std::move(*constraint);
+        }
+        return session.add(std::move(request), hasStream);
+      }));
 }
 
 static void setInput(const SessionHandle &handle, SequenceId id,
@@ -301,7 +265,7 @@ static const char *state(const SessionHandle &handle, SequenceId id) {
 static void bindSequences(nb::class_<SessionHandle> &session) {
   session.def("add", &add, "fields"_a, "has_stream"_a)
       .def("step", &step)
-      .def("await_", &await, "id"_a, "is_whole"_a)
+      .def("await_", &await, "id"_a, "answer"_a.none(), "is_whole"_a)
       .def("set_input", &setInput, "id"_a, "name"_a, "value"_a)
       .def("cancel", &cancel, "id"_a)
       .def("drop", &drop, "id"_a)
@@ -326,14 +290,37 @@ static nb::dict options(const SessionHandle &handle) {
   return d;
 }
 
+static void bindStatistics(nb::class_<SessionHandle> &session) {
+  using Handle = const SessionHandle &;
+  session
+      .def("kv_usage",
+           [](Handle s) {
+             KvUsage usage =
+                 locked(s, [](Session &session) { return session.kvUsage(); });
+             return nb::make_tuple(usage.freePages, usage.cachedPages,
+                                   usage.heldPages);
+           })
+      .def("statistics",
+           [](Handle s) {
+             return toPython(locked(
+                 s, [](Session &session) { return session.copyStatistics(); }));
+           })
+      .def(
+          "sequence_statistics",
+          [](Handle s, SequenceId id) {
+            return toPython(take(locked(
+                s, [&](Session &session) { return session.statistics(id); })));
+          },
+          "id"_a);
+}
+
 void python::bindSession(nb::module_ &module) {
   using Handle = const SessionHandle &;
   nb::class_<SessionHandle> session(module, "Session");
   module.def("open_session", &openSession, "model"_a, "options"_a);
   bindSequences(session);
-  session
-      .def("close", &SessionHandle::close,
-           nb::call_guard<nb::gil_scoped_release>())
+  bindStatistics(session);
+  session.def("close", &SessionHandle::close, nb::call_guard<WithoutGil>())
       .def_prop_ro("is_closed", &SessionHandle::isClosed)
       .def_prop_ro("is_idle",
                    [](Handle s) {
@@ -355,24 +342,8 @@ void python::bindSession(nb::module_ &module) {
       .def_prop_ro("memory_bytes",
                    [](Handle s) { return s.get()->get().memoryBytes(); })
       .def_prop_ro("options", &options)
-      .def("kv_usage",
-           [](Handle s) {
-             KvUsage usage =
-                 locked(s, [](Session &session) { return session.kvUsage(); });
-             return nb::make_tuple(usage.freePages, usage.cachedPages,
-                                   usage.heldPages);
-           })
-      .def("statistics",
-           [](Handle s) {
-             return toPython(locked(
-                 s, [](Session &session) { return session.copyStatistics(); }));
-           })
-      .def(
-          "sequence_statistics",
-          [](Handle s, SequenceId id) {
-            return toPython(take(locked(
-                s, [&](Session &session) { return session.statistics(id); })));
-          },
-          "id"_a)
+      .def_prop_ro(
+          "profile_notes",
+          [](Handle s) { return SessionProfile::notes(s.get()->get()); })
       .def("run_function", &runFunction, "name"_a, "inputs"_a);
 }

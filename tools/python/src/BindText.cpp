@@ -1,14 +1,17 @@
 //===- BindText.cpp - Texts of prompts and answers ------------------------===//
 
-#include "mtp/stream_decoder.h"
 #include "runtime/core/StrCat.h"
+#include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 #include "tools/python/src/Handles.h"
+#include "tools/python/src/RequestFields.h"
 #include "tools/support/PromptText.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 using namespace mtp;
@@ -16,73 +19,11 @@ using namespace mtp::python;
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace {
-
 using Ids = std::vector<int32_t>;
-
-/// Text of one stream of ids, divided into reasoning and content.
-class Decoder {
-public:
-  /// Begins the answer to a chat's prompt.
-  Decoder(const ModelHandle &model, ReasoningFormat format,
-          const std::string &prompt)
-      : model(model.loaded), tokenizer(*take(model.loaded->tokenizer())),
-        decoder(tokenizer, continuing()),
-        splitter(std::in_place, format, prompt) {}
-
-  /// Begins the continuation of a prompt, which has no reasoning.
-  explicit Decoder(const ModelHandle &model)
-      : model(model.loaded), tokenizer(*take(model.loaded->tokenizer())),
-        decoder(tokenizer, continuing()) {}
-
-  std::pair<std::string, std::string> append(const Ids &ids) {
-    AnswerPart all;
-    for (int32_t id : ids) {
-      std::string text = take(decoder.append(id));
-      if (!splitter)
-        all.content += text;
-      else if (tokenizer.isSpecial(id))
-        add(all, splitter->appendSpecial(take(tokenizer.tokenToPiece(id))));
-      else
-        add(all, splitter->append(text));
-    }
-    return {std::move(all.content), std::move(all.reasoning)};
-  }
-
-  std::pair<std::string, std::string> finish() {
-    AnswerPart all;
-    if (!splitter)
-      all.content = decoder.finish();
-    else {
-      add(all, splitter->append(decoder.finish()));
-      add(all, splitter->finish());
-    }
-    return {std::move(all.content), std::move(all.reasoning)};
-  }
-
-private:
-  static DecodeOptions continuing() {
-    DecodeOptions options;
-    options.atTextStart = false;
-    return options;
-  }
-  static void add(AnswerPart &all, const AnswerPart &part) {
-    all.content += part.content;
-    all.reasoning += part.reasoning;
-  }
-
-  std::shared_ptr<const LoadedModel> model;
-  const Tokenizer &tokenizer;
-  StreamDecoder decoder;
-  /// Absent: all text is content.
-  std::optional<ReasoningSplitter> splitter;
-};
-
-} // namespace
 
 static Ids encode(const ModelHandle &handle, const std::string &text,
                   bool addStart, bool special) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   const Tokenizer *tokenizer = take(handle.loaded->tokenizer());
   return take(promptIds(text, {addStart, special},
                         handle.loaded->model()->generation(), *tokenizer));
@@ -90,28 +31,108 @@ static Ids encode(const ModelHandle &handle, const std::string &text,
 
 static std::string decode(const ModelHandle &handle, const Ids &ids,
                           bool skipSpecial) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   DecodeOptions options;
   options.skipSpecial = skipSpecial;
   return take(take(handle.loaded->tokenizer())->decode(ids, options));
 }
 
-static ReasoningFormat formatOf(const ModelHandle &handle,
-                                const std::string &name) {
-  if (name == "auto")
-    return take(handle.loaded->reasoning());
-  std::optional<ReasoningFormat> format = findReasoningFormat(name);
-  if (!format)
-    throw StatusError(invalidArgument(
-        strCat("expected reasoning 'auto' or the name of a format, got '", name,
-               "'")));
-  return *format;
+/// Returns names separated by commas.
+static std::string listOf(const std::vector<std::string_view> &names) {
+  std::string text;
+  for (std::string_view name : names)
+    text += strCat(text.empty() ? "" : ", ", name);
+  return text;
 }
 
 static std::pair<std::string, Ids> encodeChat(const ModelHandle &handle,
                                               const std::string &request) {
-  nb::gil_scoped_release release;
+  WithoutGil unlocked;
   return take(handle.loaded->encodeChat(request));
+}
+
+/// Returns whether templates read arguments of calls as text, and whether they
+/// want null as the content beside calls.
+static std::pair<bool, bool> callForm(const ModelHandle &handle) {
+  WithoutGil unlocked;
+  CallForm form = take(handle.loaded->callForm());
+  return {form.hasTextArguments, form.hasNullContent};
+}
+
+/// Returns the format of calls. Without one, calls that a grammar demands are
+/// JSON.
+static ToolFormat toolFormatOf(const ModelHandle &handle,
+                               const std::string &name, bool isRequired) {
+  if (name != "auto") {
+    std::optional<ToolFormat> format = findToolFormat(name);
+    if (!format || *format == ToolFormat::None)
+      throw StatusError(invalidArgument(
+          strCat("tool_parser: expected 'auto' or the name of a format (",
+                 listOf(toolFormatNames()), "), got '", name, "'")));
+    return *format;
+  }
+  ToolFormat format =
+      detectToolFormat(take(handle.loaded->chat())->source(/*hasTools=*/true));
+  if (format == ToolFormat::None && !isRequired)
+    throw StatusError(failedPrecondition(
+        "tools: expected a chat template with a known format of calls, got "
+        "another one; tool_parser names a format"));
+  return format == ToolFormat::None ? ToolFormat::Json : format;
+}
+
+/// Reads tools, JSON in the form of OpenAI's chats. `choice` is "auto",
+/// "required" or the name of a tool.
+static ToolsHandle readTools(const ModelHandle &handle, const std::string &json,
+                             const std::string &parser,
+                             const std::string &choice, bool isParallel) {
+  auto tools = std::make_shared<AnswerTools>();
+  Result<ToolSet> set = ToolSet::read(json);
+  if (!set)
+    throw StatusError(
+        {set.status().code(), strCat("tools", set.status().message())});
+  tools->set = *std::move(set);
+  tools->json = json;
+  tools->isParallel = isParallel;
+  tools->isRequired = choice != "auto";
+  tools->format = toolFormatOf(handle, parser, tools->isRequired);
+  if (tools->isRequired && choice != "required") {
+    if (!tools->set.find(choice))
+      throw StatusError(invalidArgument(
+          strCat("tool_choice: expected 'auto', 'none', 'required' or the name "
+                 "of one of 'tools', got '",
+                 choice, "'")));
+    tools->only = choice;
+  }
+  return {std::move(tools)};
+}
+
+/// Makes the text of an output. `reasoning` is empty for the continuation of a
+/// prompt.
+static std::unique_ptr<AnswerText>
+makeAnswer(const ModelHandle &model, const std::string &reasoning,
+           const std::string &prompt, nb::handle stop, nb::handle minTokens,
+           const ToolsHandle *tools) {
+  AnswerOptions options;
+  if (!reasoning.empty())
+    options.reasoning = take(model.loaded->reasoning(reasoning));
+  options.prompt = prompt;
+  options.stops = stringsOf(stop, "stop");
+  options.minTokens = countOf(minTokens, "min_tokens");
+  if (tools)
+    options.tools = tools->tools;
+  return take(AnswerText::create(model.loaded, std::move(options)));
+}
+
+/// Adds tokens as the last update of a sequence, for tests. Returns (content,
+/// reasoning).
+static std::pair<std::string, std::string> readAll(AnswerText &answer,
+                                                   const Ids &ids) {
+  SequenceUpdate update;
+  update.tokens = ids;
+  update.finish = FinishReason::Length;
+  check(answer.take(update));
+  AnswerNews news = answer.takeNews();
+  return {std::move(news.content), std::move(news.reasoning)};
 }
 
 void python::bindText(nb::module_ &module) {
@@ -119,15 +140,15 @@ void python::bindText(nb::module_ &module) {
              "special"_a);
   module.def("decode", &decode, "model"_a, "ids"_a, "skip_special"_a);
   module.def("encode_chat", &encodeChat, "model"_a, "request"_a);
-  nb::class_<Decoder>(module, "Decoder")
-      .def(nb::init<const ModelHandle &>(), "model"_a)
-      .def_static(
-          "for_answer",
-          [](const ModelHandle &model, const std::string &reasoning,
-             const std::string &prompt) {
-            return Decoder(model, formatOf(model, reasoning), prompt);
-          },
-          "model"_a, "reasoning"_a, "prompt"_a)
-      .def("append", &Decoder::append, "ids"_a)
-      .def("finish", &Decoder::finish);
+  module.def("call_form", &callForm, "model"_a);
+  nb::class_<ToolsHandle>(module, "Tools")
+      .def_prop_ro("is_required",
+                   [](const ToolsHandle &t) { return t.tools->isRequired; })
+      .def_prop_ro("has_strict",
+                   [](const ToolsHandle &t) { return t.tools->hasStrict(); });
+  module.def("read_tools", &readTools, "model"_a, "json"_a, "parser"_a,
+             "choice"_a, "is_parallel"_a);
+  nb::class_<AnswerText>(module, "Answer").def("read_all", &readAll, "ids"_a);
+  module.def("answer", &makeAnswer, "model"_a, "reasoning"_a, "prompt"_a,
+             "stop"_a, "min_tokens"_a, "tools"_a.none());
 }

@@ -1,6 +1,7 @@
 //===- Errors.cpp - Failures as exceptions of Python ----------------------===//
 
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 
 #include <string>
 
@@ -13,9 +14,12 @@ void python::check(const Status &status) {
 }
 
 nb::object python::exceptionOf(const Status &status) {
+  // A message may have the bytes of a path that is not UTF-8.
+  std::string_view message = status.message();
+  auto text = nb::steal(PyUnicode_DecodeUTF8(
+      message.data(), Py_ssize_t(message.size()), "backslashreplace"));
   return nb::module_::import_("mtpc.errors")
-      .attr("from_status")(std::string(toString(status.code())).c_str(),
-                           std::string(status.message()).c_str());
+      .attr("from_status")(std::string(toString(status.code())).c_str(), text);
 }
 
 void python::registerErrors() {
@@ -31,6 +35,8 @@ void python::registerErrors() {
 }
 
 bool python::Signals::haveRaised() {
+  if (WithoutGil::mustEnd())
+    return true;
   nb::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0)
     return false;

@@ -42,7 +42,7 @@ void registerErrors();
 class Signals {
 public:
   /// Returns whether a signal's handler raised an exception, which rethrow()
-  /// throws. Only the main thread runs handlers.
+  /// throws, or whether Python ends. Only the main thread runs handlers.
   bool haveRaised();
   /// Throws the exception of a handler, if there is one.
   void rethrow() const;

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <unistd.h>
 
 namespace mtp::python {
 
@@ -16,21 +17,32 @@ struct ModelHandle {
   std::shared_ptr<const LoadedModel> loaded;
 };
 
+/// The tools of an answer.
+struct ToolsHandle {
+  std::shared_ptr<const AnswerTools> tools;
+};
+
 /// A session that its owner may close while other threads use it. The last
-/// user frees it.
+/// user frees it. A forked process has no threads of the session, so it can
+/// neither use the session nor free it.
 class SessionHandle {
 public:
   SessionHandle(std::shared_ptr<SharedSession> session,
                 std::shared_ptr<const LoadedModel> model)
       : model(std::move(model)), session(std::move(session)) {}
+  ~SessionHandle() { close(); }
 
-  /// Throws FailedPrecondition if the session is closed.
+  /// Throws FailedPrecondition if the session is closed or of another process.
   std::shared_ptr<SharedSession> get() const;
   void close();
   bool isClosed() const;
+  const LoadedModel &getModel() const { return *model; }
 
 private:
-  /// The first member, so that the session ends before its model.
+  bool isForked() const { return getpid() != process; }
+
+  const pid_t process = getpid();
+  /// In front of the session, so that the session ends before its model.
   std::shared_ptr<const LoadedModel> model;
   mutable std::mutex mutex;
   /// Null: closed.

@@ -16,6 +16,10 @@ LoadedModel::load(const std::string &path, const LoadOptions &options,
   MTP_ASSIGN_OR_RETURN(made->loaded, Model::load(path, options));
   MTP_ASSIGN_OR_RETURN(made->texts, loadTokenizer(*made->loaded));
   made->cached = std::move(cached);
+  const EnvelopeInfo *envelope = made->loaded->envelope();
+  if (made->texts && envelope)
+    made->grammars.emplace(*made->texts, envelope->vocab,
+                           made->loaded->generation().eos);
   return std::shared_ptr<const LoadedModel>(std::move(made));
 }
 
@@ -54,7 +58,48 @@ LoadedModel::encodeChat(std::string_view request) const {
   return std::pair(std::move(prompt.text), std::move(ids));
 }
 
-Result<ReasoningFormat> LoadedModel::reasoning() const {
+Result<ReasoningFormat> LoadedModel::reasoning(std::string_view name) const {
+  if (name == "auto") {
+    MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
+    return detectReasoningFormat(templates->source());
+  }
+  if (std::optional<ReasoningFormat> format = findReasoningFormat(name))
+    return *format;
+  std::string names;
+  for (std::string_view known : reasoningFormatNames())
+    names += strCat(names.empty() ? "" : ", ", known);
+  return invalidArgument(
+      strCat("reasoning: expected 'auto' or the name of a format (", names,
+             "), got '", name, "'"));
+}
+
+Result<CallForm> LoadedModel::callForm() const {
   MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
-  return detectReasoningFormat(templates->source());
+  std::call_once(isFormFound, [&] { form = findCallForm(*templates); });
+  return form;
+}
+
+/// Returns how the answer to a conversation begins.
+Result<AnswerStart> LoadedModel::startOf(const AskedConstraint &asked) const {
+  if (asked.reasoning.empty())
+    return AnswerStart();
+  MTP_ASSIGN_OR_RETURN(ReasoningFormat format, reasoning(asked.reasoning));
+  MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
+  AnswerStart start = {format, findReasoningPlace(format, asked.prompt)};
+  // A format is assumed even if the template has no marks.
+  if (start.place == ReasoningPlace::Before && asked.reasoning == "auto" &&
+      templates->source(/*hasTools=*/true).find(reasoningMarks(format).open) ==
+          std::string_view::npos)
+    start.place = ReasoningPlace::None;
+  return start;
+}
+
+AnswerGrammars::Made
+LoadedModel::constraint(const AskedConstraint &asked) const {
+  if (!grammars || loaded->generation().eos.empty())
+    return failedPrecondition("expected an artifact with a tokenizer and end "
+                              "tokens, got one without");
+  MTP_ASSIGN_OR_RETURN(AnswerStart start, startOf(asked));
+  return asked.tools ? grammars->findCalls(*asked.tools, start)
+                     : grammars->find(asked.source, asked.isCompact, start);
 }

@@ -7,7 +7,9 @@
 #include "mtp/model.h"
 #include "mtp/tokenizer.h"
 #include "runtime/cache/FileCache.h"
+#include "runtime/chat/CallForm.h"
 #include "runtime/chat/ReasoningSplitter.h"
+#include "tools/python/src/AnswerGrammars.h"
 
 #include <memory>
 #include <mutex>
@@ -15,6 +17,17 @@
 #include <string>
 
 namespace mtp::python {
+
+/// The texts that an answer may be: those of a grammar, or calls of tools.
+struct AskedConstraint {
+  grammar::Source source;
+  bool isCompact = false;
+  /// Null: the text of a grammar.
+  std::shared_ptr<const AnswerTools> tools;
+  /// How the answer marks reasoning, and the text of its prompt. Empty: the
+  /// answer continues a text.
+  std::string reasoning, prompt;
+};
 
 /// A model, its tokenizer and its chat template. Sessions and decoders keep it
 /// alive.
@@ -34,17 +47,27 @@ public:
   /// its ids.
   Result<std::pair<std::string, std::vector<int32_t>>>
   encodeChat(std::string_view request) const;
-  /// Returns the marks of reasoning that the chat template uses.
-  Result<ReasoningFormat> reasoning() const;
+  /// Returns the marks of reasoning of a name; "auto": those of the chat
+  /// template.
+  Result<ReasoningFormat> reasoning(std::string_view name) const;
+  /// Returns the form in which the chat template reads calls.
+  Result<CallForm> callForm() const;
+  /// Returns what an answer may be. Fails if the artifact has no tokenizer or
+  /// no end tokens.
+  AnswerGrammars::Made constraint(const AskedConstraint &asked) const;
 
 private:
   LoadedModel() = default;
+  Result<AnswerStart> startOf(const AskedConstraint &asked) const;
 
   // Members that use others come after them.
   std::optional<cache::UsedFile> cached;
   std::shared_ptr<const Model> loaded;
   std::unique_ptr<Tokenizer> texts;
-  mutable std::once_flag isChatLoaded;
+  /// Absent: the artifact has no tokenizer or no envelope.
+  mutable std::optional<AnswerGrammars> grammars;
+  mutable std::once_flag isChatLoaded, isFormFound;
+  mutable CallForm form;
   /// Null: not loaded yet, or none, or `chatStatus` is a failure.
   mutable std::shared_ptr<const ChatTemplate> chatTemplate;
   mutable Status chatStatus;

@@ -7,11 +7,14 @@
 
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
+#include "tools/python/src/Gil.h"
 
 using namespace mtp;
 
 NB_MODULE(_core, module) {
   module.attr("version") = MTP_VERSION;
+  python::WithoutGil::watchForks();
+  module.def("end", &python::WithoutGil::end);
   python::registerErrors();
   python::bindModel(module);
   python::bindSession(module);

@@ -6,6 +6,7 @@
 #include "runtime/exec/program/RequestPorts.h"
 
 #include <chrono>
+#include <iterator>
 
 using namespace mtp;
 using namespace mtp::python;
@@ -13,6 +14,12 @@ using Clock = std::chrono::steady_clock;
 
 /// How often a waiting thread asks whether it is interrupted.
 static constexpr std::chrono::milliseconds kPeriod{20};
+
+static void appendAll(std::vector<TokenLogprobs> &all,
+                      std::vector<TokenLogprobs> later) {
+  all.insert(all.end(), std::make_move_iterator(later.begin()),
+             std::make_move_iterator(later.end()));
+}
 
 void python::append(SequenceUpdate &update, SequenceUpdate later) {
   update.id = later.id;
@@ -30,6 +37,8 @@ void python::append(SequenceUpdate &update, SequenceUpdate later) {
   else
     for (size_t i = 0; i < later.outputs.size(); ++i)
       appendRows(update.outputs[i], later.outputs[i]);
+  appendAll(update.logprobs, std::move(later.logprobs));
+  appendAll(update.promptLogprobs, std::move(later.promptLogprobs));
   if (later.seen)
     update.seen = std::move(later.seen);
 }
@@ -87,12 +96,13 @@ Status SharedSession::runStep(std::unique_lock<std::mutex> &lock) {
 Result<SequenceUpdate> SharedSession::next(SequenceId id,
                                            const IsInterrupted &isInterrupted) {
   Clock::time_point asked = Clock::now();
+  // An update may have nothing but log-probabilities of the prompt.
+  SequenceUpdate sum;
   std::unique_lock lock(mutex);
   while (true) {
     auto stream = streams.find(id);
     if (stream == streams.end())
-      return notFound(strCat("expected a sequence with a stream, got ", id));
-    SequenceUpdate sum;
+      return failedPrecondition("expected an open stream, got a closed one");
     for (SequenceUpdate &update : stream->second)
       append(sum, std::move(update));
     stream->second.clear();
@@ -122,13 +132,15 @@ Result<SequenceUpdate> SharedSession::next(SequenceId id,
 }
 
 Result<SequenceUpdate>
-SharedSession::finish(SequenceId id, const IsInterrupted &isInterrupted) {
+SharedSession::finish(SequenceId id, const OnUpdate &onUpdate,
+                      const IsInterrupted &isInterrupted) {
   SequenceUpdate sum;
   Clock::time_point asked = Clock::now();
   while (sum.finish == FinishReason::None) {
     MTP_ASSIGN_OR_RETURN(SequenceUpdate update, next(id, isInterrupted));
     bool isEmpty = update.tokens.empty() && !update.seen &&
                    update.finish == FinishReason::None;
+    MTP_RETURN_IF_ERROR(onUpdate(update));
     append(sum, std::move(update));
     bool isTime = Clock::now() - asked >= kPeriod;
     if (isEmpty || (isTime && isInterrupted()))

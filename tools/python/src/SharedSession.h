@@ -26,6 +26,8 @@ namespace mtp::python {
 /// Returns whether a wait must end early. It is called without locks, a few
 /// times per second.
 using IsInterrupted = std::function<bool()>;
+/// Reads an update, and may shorten or end it. It is called without locks.
+using OnUpdate = std::function<Status(SequenceUpdate &)>;
 
 /// A session whose sequences have readers in different threads. All functions
 /// may be called from any thread.
@@ -39,14 +41,15 @@ public:
   Result<SequenceId> add(Request request, bool hasStream);
 
   /// Waits for an update of a sequence with a stream. If `isInterrupted`
-  /// returns true, the update is empty. Fails with NotFound for an id without a
-  /// stream, and as Session::step() does.
+  /// returns true, the update is empty. Fails with FailedPrecondition for an id
+  /// without a stream, and as Session::step() does.
   Result<SequenceUpdate> next(SequenceId id,
                               const IsInterrupted &isInterrupted);
 
-  /// Waits until a sequence with a stream has finished, and returns the sum of
-  /// its updates. If `isInterrupted` returns true, the update is not finished.
-  Result<SequenceUpdate> finish(SequenceId id,
+  /// Waits until a sequence with a stream has finished, or until `onUpdate`
+  /// ends an update. Returns the sum of its updates. If `isInterrupted` returns
+  /// true, the update is not finished.
+  Result<SequenceUpdate> finish(SequenceId id, const OnUpdate &onUpdate,
                                 const IsInterrupted &isInterrupted);
 
   /// Runs a step, or waits for the end of the step that another thread runs,

@@ -24,7 +24,7 @@ static int64_t paddedUnits(int64_t k, DType dtype, const TargetDesc &target) {
 /// of four.
 static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   bool wide = target.lanes == 16;
-  return {wide ? 8 : 4, wide ? 8 : 6, 64};
+  return {std::min<int64_t>(wide ? 8 : 4, target.blockRows), wide ? 8 : 6, 64};
 }
 
 int64_t mtp::codegen::panelScratchBytes(int64_t k, const WeightFormat &format,

@@ -11,7 +11,6 @@
 #define MTP_COMPILER_CODEGEN_CPU_PRODUCTS_PANELWALK_H
 
 #include "compiler/Codegen/CPU/products/PanelSpec.h"
-#include "runtime/schema/Tunables.h"
 
 namespace mtp::codegen {
 
@@ -59,7 +58,7 @@ protected:
   /// Prefetches the `bytes` that lie `prefetchDistance()` after `weights`.
   void prefetch(Value weights, int64_t bytes);
   /// Returns the distance in bytes between multiplication and prefetch.
-  int64_t prefetchDistance() const { return tunable::kPrefetchBytes.value; }
+  int64_t prefetchDistance() const { return kb.getTarget().prefetchBytes; }
 
   CpuBuilder &kb;
   const PanelMatmulSpec &spec;

@@ -43,7 +43,7 @@ static int64_t mostOperands(const WeightFormat &format) {
 /// rows are faster in one block than in two; six are not.
 static RowBlocks::RowLimits rowLimits(const TargetDesc &target) {
   bool wide = target.lanes == 16;
-  return {wide ? 8 : 4, wide ? 8 : 5, 64};
+  return {std::min<int64_t>(wide ? 8 : 4, target.blockRows), wide ? 8 : 5, 64};
 }
 
 /// Returns the size of one row's integers at one byte each. Wide rows take

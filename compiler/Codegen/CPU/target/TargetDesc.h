@@ -9,6 +9,7 @@
 #ifndef MTP_COMPILER_CODEGEN_CPU_TARGET_TARGETDESC_H
 #define MTP_COMPILER_CODEGEN_CPU_TARGET_TARGETDESC_H
 
+#include "runtime/schema/Tunables.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -33,6 +34,11 @@ struct TargetDesc {
   bool byteDot = false;
   /// True if the tile registers of AMX may be used, for bf16 and for bytes.
   bool tiles = false;
+  /// Bytes between a multiplication and the prefetch of weights.
+  int64_t prefetchBytes = tunable::kPrefetchBytes.value;
+  /// Limit on the rows of a full block, a power of two; fewer if registers hold
+  /// fewer.
+  int64_t blockRows = tunable::kBlockRows.value;
   /// CPUID names of the features that a host needs to run the kernels, sorted.
   std::vector<std::string> requiredFeatures;
 

@@ -14,7 +14,6 @@
 #include "dialects/Exec/IR/KernelKinds.h"
 #include "passes/Passes.h"
 #include "runtime/schema/QuantizedPanel.h"
-#include "runtime/schema/Tunables.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
@@ -53,17 +52,9 @@ static ::mtp::Status checkChip(StringRef chip) {
                          " for --chip, got '" + chip.str() + "'");
 }
 
-::mtp::Status CudaTarget::checkOptions(const compiler::TargetOptions &options) {
-  if (options.libraryRows >= 0)
-    return okStatus();
-  return invalidArgument("expected 0 or more for --library-rows, got " +
-                         std::to_string(options.libraryRows));
-}
-
 Result<std::unique_ptr<compiler::Target>>
 CudaTarget::create(const compiler::TargetOptions &options) {
   MTP_RETURN_IF_ERROR(checkChip(options.chip));
-  MTP_RETURN_IF_ERROR(checkOptions(options));
   return std::unique_ptr<Target>(new CudaTarget(options));
 }
 
@@ -78,14 +69,19 @@ int64_t CudaTarget::panelWidth() const { return QuantizedPanel::kOutputs; }
 void CudaTarget::addSchedulePasses(OpPassManager &manager) const {
   // A GPU has no builtins, so sampling is compiled.
   manager.addPass(mlir::mtp::createCompileSamplingPass());
-  manager.addPass(mlir::mtp::createSplitAttentionPass(
-      {::mtp::tunable::kAttentionBlocks.value, /*blocks=*/true}));
+  mlir::mtp::SplitAttentionPassOptions split;
+  split.workers = tuned.at(tunable::kAttentionBlocks);
+  split.blocks = true;
+  split.shortPositions = tuned.at(tunable::kShortPositions);
+  manager.addPass(mlir::mtp::createSplitAttentionPass(split));
   manager.addPass(mlir::mtp::createOrderFragmentsPass());
   mlir::mtp::CallLibraryPassOptions library;
-  library.rows = libraryRows;
+  library.rows = tuned.at(tunable::kLibraryRows);
   library.workspace = workspace();
   manager.addPass(mlir::mtp::createCallLibraryPass(library));
-  manager.addPass(mlir::mtp::createPrepareRowsPass());
+  manager.addPass(mlir::mtp::createPrepareRowsPass(
+      {tuned.at(tunable::kPrepareRows),
+       tuned.at(tunable::kPrepareIntegerRows)}));
 }
 
 /// Returns the name of a kernel in its image. PTX allows no other characters.
@@ -314,17 +310,7 @@ CudaTarget::generateCode(ModuleOp module,
     return code;
   if (failed(compileLoop(module, options, code)))
     return failure();
-  std::vector<compiler::LibraryGemm> gemms = libraryGemms(module);
-  if (tuneGemms && gemms.empty())
-    return module.emitError("expected products of prompts for --tune-gemm: "
-                            "weights in bf16, and chunks of --library-rows "
-                            "rows, got none");
-  if (tuneGemms) {
-    auto algorithms = tuneGemms(gemms);
-    if (!algorithms)
-      return module.emitError("cannot tune products of a library: ")
-             << algorithms.status().message();
-    code.algorithms = std::move(*algorithms);
-  }
+  if (findAlgorithms)
+    code.algorithms = findAlgorithms(libraryGemms(module));
   return code;
 }

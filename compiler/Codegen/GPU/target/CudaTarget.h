@@ -24,6 +24,7 @@ public:
   llvm::StringRef name() const override { return kName; }
   compiler::Machine machine() const override;
   int64_t panelWidth() const override;
+  compiler::Tuning tuning() const override { return tuned; }
   bool ordersFragments() const override { return true; }
   bool runsGraphs() const override { return true; }
   void addSchedulePasses(mlir::OpPassManager &manager) const override;
@@ -36,11 +37,8 @@ protected:
   static constexpr llvm::StringLiteral kArch = "nvptx";
 
   explicit CudaTarget(const compiler::TargetOptions &options)
-      : chip(options.chip), libraryRows(options.libraryRows),
-        tuneGemms(options.tuneGemms) {}
-
-  /// Fails if options are wrong for any target of this kind.
-  static Status checkOptions(const compiler::TargetOptions &options);
+      : chip(options.chip), tuned(options.tuning.of(TunedFor::Gpu)),
+        findAlgorithms(options.findAlgorithms) {}
 
   /// Creates the backend that compiles kernels.
   virtual std::unique_ptr<KernelBackend> makeBackend() const;
@@ -67,8 +65,8 @@ private:
                                   compiler::KernelCode &code) const;
 
   std::string chip;
-  int64_t libraryRows;
-  compiler::TuneGemms tuneGemms;
+  compiler::Tuning tuned;
+  compiler::FindAlgorithms findAlgorithms;
 };
 
 } // namespace mtp::codegen

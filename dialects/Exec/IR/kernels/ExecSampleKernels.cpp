@@ -120,9 +120,9 @@ void ProcessLogitsKernelAttr::describe(ContractWriter &w) const {
     w.words(Extent(slots) * (2 * getNodes())); // path
     w.words(Extent(slots));                    // length
   }
-  w.words(Extent(slots) * ::mtp::kRuleWords); // rules
-  w.words(Extent(slots) * getWidth());        // counts
-  w.words(Extent(slots) * getWidth());        // bias
+  w.words(Extent(slots) * ::mtp::kRuleWords);                      // rules
+  w.words(Extent(slots) * int64_t(::mtp::countWords(getWidth()))); // counts
+  w.words(Extent(slots) * getWidth());                             // bias
   if (getMasks() > 0)
     w.words(Extent(slots) *
             (getMasks() * int64_t(::mtp::maskWords(getWidth())))); // masks

@@ -3,6 +3,8 @@
 #include "dialects/Exec/IR/ExecOps.h"
 #include "runtime/schema/LogitRules.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mlir::exec;
 
@@ -89,6 +91,7 @@ LogicalResult ProcessLogitsOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getMasks());
   int64_t words = int64_t(::mtp::maskWords(columnsOf(getLogits())));
   int64_t nodes = getPath() ? columnsOf(getPath()) / 2 : 1;
+  nodes = std::min(nodes, ::mtp::kMostMasks);
   if (shape.size() == 3 && shape.back() == words && shape[1] >= nodes) // C6
     return success();
   return emitOpError("expected masks of ")

@@ -133,8 +133,8 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     are positions if they are not given. Without `path` the tokens before a row
     are the tokens of `counts`. With `draft` the rows only pick drafts.
 
-    `masks` has a bit per token for each node of each slot's window. A row has
-    the mask of its node, which is node 0 without `path`.
+    `masks` has a bit per token for the first nodes of each slot's window. A row
+    has the mask of its node, which is node 0 without `path`.
 
     If a head gave the best of each panel (`best` and `columns`), the first
     panel gets the best of the row, and all other panels -infinity.
@@ -144,7 +144,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     %y = exec.process_logits %logits slots %s positions %p
         by (%rules, %counts, %bias)
         : (tensor<1x64xf32>, tensor<1xi32>, tensor<1xi32>, memref<2x256xi32>,
-           memref<2x64xi32>, memref<2x64xi32>) -> tensor<1x64xf32>
+           memref<2x32xi32>, memref<2x64xi32>) -> tensor<1x64xf32>
     ```
     - (C1) logits, slots and positions have the same number of rows.
     - (C2) y has the shape of logits.
@@ -153,7 +153,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     - (C5) the other results have the types of best and columns, if these are
       given.
     - (C6) masks has three dimensions, a bit for each column in the smallest
-      number of words, and a row for each node of path.
+      number of words, and a row for each of the first 16 nodes of path.
   }];
   let inputs = (ins Optional<Exec_Rows>:$best,
                     Optional<Exec_NumberRows>:$columns, Exec_Rows:$logits,

@@ -87,14 +87,15 @@ def check_stops(server):
     ids = alone(ARTIFACT, **BODY)["output_ids"]
     answer = server.complete(**BODY, stop_token_ids=[ids[7]], return_token_ids=True)
     check(answer["choices"][0]["token_ids"], ids[:ids.index(ids[7])], "a stop token")
-
-
     # Only after `least` tokens.
     for least in (8, 12, 24):
-        tail = [i for i in range(least, len(ids)) if ids[i] == ids[7]]
-        answer = server.complete(**BODY, stop_token_ids=[ids[7]], min_tokens=least,
-                                 return_token_ids=True)
-        check(answer["choices"][0]["token_ids"], ids[:tail[0]] if tail else ids,
+        answers = [server.complete(**BODY, stop_token_ids=[ids[7]], min_tokens=least, k=k,
+                                   return_token_ids=True)["choices"][0]["token_ids"]
+                   for k in (0, 2)]
+        check(answers[1], answers[0], f"a stop token after {least}, with drafts")
+        first = ids.index(ids[7])
+        check(answers[0][:first], ids[:first], "tokens before a stop token that is masked")
+        check((len(answers[0]) >= least, ids[7] in answers[0]), (True, False),
               f"a stop token after {least}")
     answer = server.complete(**BODY, stop=whole[:2], min_tokens=24)
     check(answer["choices"][0]["text"], whole, "a stop string after all tokens")
@@ -158,11 +159,11 @@ def check_schedule(server):
 
 
 def check_refusals(server):
-    for field, value in [("logit_bias", {"5": 1}), ("logprobs", 21), ("min_tokens", 25),
-                         ("presence_penalty", 1), ("k", 3), ("mirostat", 2),
+    for field, value in [("logit_bias", {"x": 1}), ("logprobs", 21), ("min_tokens", 25),
+                         ("presence_penalty", 3), ("k", 3), ("mirostat", 2),
                          ("max_tokens", -2), ("temperature", "hot"), ("tools", [{}])]:
         status, error = server.refuse(**{**BODY, field: value})
-        check((status, error["param"]), (400, field), f"{field} = {value}")
+        check((status, error["param"].split(".")[0]), (400, field), f"{field} = {value}")
         check(error["type"], "invalid_request_error", "its type")
     status, error = server.refuse(**dict(BODY, prompt="word " * 200))
     check((status, error["code"]), (400, "context_length_exceeded"), "a long prompt")

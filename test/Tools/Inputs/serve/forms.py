@@ -91,6 +91,16 @@ def check_native(server):
     check([data["stop"] for _, data in events[-2:]], [False, True], "its end")
     progress = [data["prompt_progress"] for _, data in events if "prompt_progress" in data]
     check(progress[-1]["processed"], progress[-1]["total"], "a prompt that was read")
+    for penalties in ({"repeat_penalty": 3}, {"presence_penalty": 2}):
+        status, answer = send(server, "/completion", dict(body, **penalties), OPENAI)
+        check((status, answer["error"]["param"]), (400, "repeat_last_n"), "the last 64 tokens")
+        _, answer = send(server, "/completion", dict(body, repeat_last_n=-1, **penalties), OPENAI)
+        check(answer["content"] != expected(), True, "penalties of all tokens")
+        _, answer = send(server, "/completion", dict(body, repeat_last_n=0, **penalties), OPENAI)
+        check(answer["content"], expected(), "penalties of no tokens")
+    word = expected().split()[3]
+    _, answer = send(server, "/completion", dict(body, bad_words=[word]), OPENAI)
+    check(word in answer["content"].split(), False, "a bad word")
     rendered = send(server, "/apply-template", {"messages": [{"role": "user",
                                                               "content": "the one"}]}, OPENAI)[1]
     check(rendered, {"prompt": PROMPT}, "a rendered prompt")

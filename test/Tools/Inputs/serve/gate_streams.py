@@ -149,7 +149,8 @@ def check_streams(gate, servers):
 
 
 def check_whole_answers(gate, servers, begin_again):
-    """Kills the last server while whole answers are computed; another one takes its place."""
+    """Kills the last server while whole answers are computed; another one takes its place.
+    Returns its port."""
     def ask(number):
         body = {**body_of(number)[1], "stream": False, "top_k": 0, "top_p": 1}
         status, _, text = gate.ask("POST", "/v1/completions", body)
@@ -168,6 +169,60 @@ def check_whole_answers(gate, servers, begin_again):
     for choice, body in answers:
         check((choice["text"], choice["finish_reason"]), expected.of("/v1/completions", body),
               "a whole answer")
+    return last.port
+
+
+# What a stream needs besides its tokens: numbers, counts of the output, the state of a grammar.
+FEATURES = [{"logprobs": 2}, {"presence_penalty": 0.9, "frequency_penalty": 0.4},
+            {"repetition_penalty": 1.2, "logprobs": 0, "logit_bias": {"7": 1.5}},
+            {"structured_outputs": {"regex": "([A-Z][a-z ,']*[.!?] )+"}, "logprobs": 1},
+            {"response_format": {"type": "json_object"}, "frequency_penalty": 0.2}]
+
+
+def featured(number):
+    return {"prompt": PROMPTS[number % len(PROMPTS)], "max_tokens": 300,
+            "temperature": number % 2 * 0.8, "seed": number // 2, "top_k": 0, "top_p": 1,
+            **FEATURES[number // 2 % len(FEATURES)]}
+
+
+def parts_of(choices):
+    """Returns text, log-probabilities and end of a stream's or a whole answer's choices."""
+    numbers = [choice["logprobs"] for choice in choices if choice.get("logprobs")]
+    return ("".join(choice["text"] for choice in choices),
+            *(sum((n[name] for n in numbers), [])
+              for name in ("token_logprobs", "text_offset", "top_logprobs")),
+            [choice["finish_reason"] for choice in choices if choice["finish_reason"]])
+
+
+def check_features(gate, begin_server):
+    """Kills a server under streams with features; each must be as its lone whole answer."""
+    servers = [begin_server(), begin_server()]
+    bodies = [featured(number) for number in range(20)]
+    lone = [parts_of(servers[0].complete(**body)["choices"]) for body in bodies]
+    begun, before = threading.Semaphore(0), gate.metric("mtp:gate_continued_streams_total")
+
+    def run(body):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", gate.port,
+                                                           timeout=120)) as connection:
+            connection.request("POST", "/v1/completions", json.dumps({**body, "stream": True}))
+            reply = connection.getresponse()
+            check(reply.status, 200, f"the status of {body}")
+            first = reply.read(1)
+            begun.release()
+            events = (first + reply.read()).decode().split("\n\n")
+        datas = [json.loads(event[6:]) for event in events if event.startswith("data: {")]
+        check([data for data in datas if "error" in data], [], f"errors of {body}")
+        return parts_of([choice for data in datas for choice in data["choices"]])
+
+    with ThreadPoolExecutor(len(bodies)) as pool:
+        streams = [pool.submit(run, body) for body in bodies]
+        for _ in range(len(bodies) // 2):
+            begun.acquire()
+        end_busiest(servers, signal.SIGKILL)
+        for body, stream_of, whole in zip(bodies, streams, lone):
+            check(stream_of.result(), whole, f"a stream of {body}")
+    moved = gate.metric("mtp:gate_continued_streams_total") - before
+    check(moved >= 3, True, f"streams with features that went on elsewhere ({moved:g})")
 
 
 def killed(server):
@@ -179,11 +234,16 @@ def killed(server):
 FLAGS = ("--no-request-log", "--replica", "--shutdown-timeout", "0")
 with contextlib.ExitStack() as stack:
     begin = time.monotonic()
-    SERVERS = [stack.enter_context(killed(Server(ARTIFACT, *FLAGS))) for _ in range(3)]
+
+    def begin_again(port):
+        return stack.enter_context(killed(Server(ARTIFACT, *FLAGS, "--port", str(port))))
+
+    SERVERS = [begin_again(0) for _ in range(3)]
     GATE_PROCESS = stack.enter_context(Gate(SERVERS))
     MOVED = check_streams(GATE_PROCESS, SERVERS)
-    check_whole_answers(GATE_PROCESS, SERVERS, lambda port: stack.enter_context(
-        killed(Server(ARTIFACT, *FLAGS, "--port", str(port)))))
+    LIVING = check_whole_answers(GATE_PROCESS, SERVERS, begin_again)
+    FREE = [s.port for s in SERVERS if s.port != LIVING]
+    check_features(GATE_PROCESS, lambda: begin_again(FREE.pop()))
     print(f"{STREAMS} streams end as alone; {MOVED:g} continuations, "
           f"{time.monotonic() - begin:.1f} s", file=sys.stderr)
 print("no stream was cut")

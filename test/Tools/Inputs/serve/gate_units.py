@@ -36,11 +36,10 @@ class JournalTest(unittest.TestCase):
         for name in journal.UNCONTINUED:
             self.assertTrue(marked(**{name: None}))
             self.assertFalse(marked(**{name: 1}), name)
-        for name in ("logprobs", "prompt_logprobs"):
-            self.assertTrue(marked(**{name: False}))
-            self.assertFalse(marked(**{name: 0}))
-        self.assertTrue(marked(response_format={"type": "text"}, presence_penalty=0, grammar=""))
-        self.assertFalse(marked(response_format={"type": "json_object"}))
+        for name in ("logprobs", "presence_penalty", "tools", "response_format", "grammar"):
+            self.assertTrue(marked(**{name: 1}), name)
+        self.assertTrue(marked(include=["reasoning.encrypted_content"]))
+        self.assertFalse(marked(include=[journal.SCORED]))
 
     def test_keeps_the_clients_bytes(self):
         body = self.journal(BODY).body()

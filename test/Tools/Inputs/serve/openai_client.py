@@ -94,17 +94,20 @@ def check_tools(client):
                                 {"role": "tool", "tool_call_id": "c", "content": "3"}])
     answer = client.chat.completions.create(tools=[tool], **talk)
     check(answer.object, "chat.completion", "an answer to a result")
-    error = refused(openai.BadRequestError, lambda: client.chat.completions.create(
-        tools=[tool], tool_choice="required", **TALK))
-    check(error.param, "tool_choice", "a call that is required")
+    tool["function"]["parameters"] = {"type": "object", "additionalProperties": False}
+    answer = client.chat.completions.create(tools=[tool], tool_choice="required",
+                                            parallel_tool_calls=False,
+                                            **dict(TALK, max_completion_tokens=60))
+    [call] = answer.choices[0].message.tool_calls
+    check((call.function.name, json.loads(call.function.arguments)), ("f", {}), "a required call")
 
 
 def check_rest(client, server):
     check([model.id for model in client.models.list()], ["m"], "models")
     check(client.models.retrieve("m").object, "model", "a model")
     error = refused(openai.BadRequestError,
-                    lambda: client.completions.create(prompt="the", logit_bias={"5": 1}, **GREEDY))
-    check((error.param, error.type), ("logit_bias", "invalid_request_error"), "a refusal")
+                    lambda: client.completions.create(prompt="the", logit_bias={"x": 1}, **GREEDY))
+    check((error.param, error.type), ("logit_bias.x", "invalid_request_error"), "a refusal")
     refused(openai.NotFoundError,
             lambda: client.completions.create(prompt="the", **dict(GREEDY, model="other")))
     refused(openai.AuthenticationError, lambda: connect(server, "wrong").models.list())

@@ -121,6 +121,13 @@ class Server:
                     events.append(json.loads(line[len("data: "):]))
             return events
 
+    def events(self, path, **body):
+        """Returns the events of a stream whose last event is not [DONE]."""
+        status, _, text = self.ask("POST", path, dict(body, stream=True))
+        check(status, 200, f"the status of {body}: {text}")
+        return [json.loads(line[len("data: "):]) for line in text.splitlines()
+                if line.startswith("data: ")]
+
     def metric(self, name, **labels):
         """Returns the value of a metric whose labels include these."""
         text = self.ask("GET", "/metrics")[2]

@@ -18,12 +18,12 @@ namespace {
 class Reader {
 public:
   MaybeError read(std::string_view name, const JsonElement &value);
+  MaybeError readResponseFormat(std::string_view name,
+                                const JsonElement &value);
 
   std::optional<GrammarRequest> request;
 
 private:
-  MaybeError readResponseFormat(std::string_view name,
-                                const JsonElement &value);
   MaybeError readJsonSchemaFormat(std::string_view name, const object &format);
   MaybeError readStructuredOutputs(std::string_view name,
                                    const JsonElement &value);
@@ -41,7 +41,7 @@ MaybeError Reader::set(std::string_view name, Source source) {
     return wrongField(std::string(name),
                       strCat("expected one grammar in a request, got ",
                              request->field, " and ", name));
-  request = GrammarRequest{std::move(source), std::string(name), false};
+  request = GrammarRequest{std::move(source), std::string(name)};
   return std::nullopt;
 }
 
@@ -100,8 +100,9 @@ MaybeError Reader::readJsonSchemaFormat(std::string_view name,
     return readSchema(strCat(name, ".json_schema.schema"), schema);
   }
   if (format.at_key("schema").get(schema))
-    return wrongField(strCat(name, ".json_schema"),
-                      "expected a JSON Schema, got none");
+    return wrongField(
+        strCat(name, name == "response_format" ? ".json_schema" : ".schema"),
+        "expected a JSON Schema, got none");
   return readSchema(strCat(name, ".schema"), schema);
 }
 
@@ -173,8 +174,13 @@ MaybeError Reader::read(std::string_view name, const JsonElement &value) {
     isUnset = text.empty();
   if (isUnset)
     return std::nullopt;
-  if (name == "response_format")
-    return readResponseFormat(name, value);
+  if (name == "response_format") {
+    bool hadNone = !request;
+    MaybeError error = readResponseFormat(name, value);
+    if (request && hadNone)
+      request->isAnswerFormat = true;
+    return error;
+  }
   if (name == "structured_outputs")
     return readStructuredOutputs(name, value);
   if (name == "guided_json" || name == "json_schema")
@@ -202,6 +208,18 @@ constexpr std::string_view kFields[] = {"ebnf",
 
 } // namespace
 
+MaybeError mtp::serve::readAnswerFormat(std::string_view field,
+                                        const JsonElement &element,
+                                        Reading &to) {
+  Reader reader;
+  reader.request = std::move(to.request.grammar);
+  MaybeError error = reader.readResponseFormat(field, element);
+  to.request.grammar = std::move(reader.request);
+  if (to.request.grammar)
+    to.request.grammar->isAnswerFormat = true;
+  return error;
+}
+
 bool mtp::serve::isGrammarField(std::string_view name) {
   return std::find(std::begin(kFields), std::end(kFields), name) !=
          std::end(kFields);
@@ -211,6 +229,7 @@ MaybeError
 mtp::serve::readGrammarFields(const object &body,
                               std::optional<GrammarRequest> &request) {
   Reader reader;
+  reader.request = std::move(request);
   for (auto [name, value] : body)
     if (isGrammarField(name))
       if (MaybeError error = reader.read(name, value))

@@ -1,6 +1,7 @@
 //===- RuleFields.cpp - Fields that change logits -------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/tokenizer/BadWordTokens.h"
 #include "tools/mtp-serve/api/FieldReaders.h"
 
 #include <algorithm>
@@ -18,44 +19,89 @@ static MaybeError needRules(std::string_view field, const Reading &to) {
     return std::nullopt;
   return wrongField(std::string(field),
                     strCat("expected no '", field,
-                           "', as the model was imported without it; import it "
-                           "again with --with-logit-rules"));
+                           "', as the model was imported with "
+                           "--without-logit-rules or an --accept rule other "
+                           "than exact"));
 }
 
 /// Reads a penalty that is off at `neutral`.
 static MaybeError readPenalty(std::string_view field,
                               const JsonElement &element, double least,
                               double most, float neutral, float &value,
-                              const Reading &to) {
+                              Reading &to) {
   if (MaybeError error = readNumber(field, element, least, most, value))
     return error;
-  if (value == neutral)
-    return std::nullopt;
-  // llama-server counts the last tokens only, prompts among them.
-  if (to.request.form == AnswerForm::Native)
-    return wrongField(std::string(field),
-                      strCat("expected '", field, "' of ", neutral,
-                             " on this path, got ", value));
-  return needRules(field, to);
+  return value == neutral ? std::nullopt : needRules(field, to);
 }
+
+constexpr double kLeastRepetition = 1e-3, kMostRepetition = 1e3;
 
 static MaybeError repetition(std::string_view field, const JsonElement &element,
                              Reading &to) {
-  constexpr double kLeast = 1e-3, kMost = 1e3;
-  return readPenalty(field, element, kLeast, kMost, 1,
+  return readPenalty(field, element, kLeastRepetition, kMostRepetition, 1,
                      to.request.rules.repetitionPenalty, to);
+}
+
+/// Notes a penalty that counts the last tokens, prompts among them, unless it
+/// is off.
+static void noteWindow(std::string_view field, bool isOff, Reading &to) {
+  if (!isOff)
+    to.windowedField = field;
+}
+
+/// Reads llama-server's name of the repetition penalty.
+static MaybeError repeat(std::string_view field, const JsonElement &element,
+                         Reading &to) {
+  MaybeError error = repetition(field, element, to);
+  if (!error)
+    noteWindow(field, to.request.rules.repetitionPenalty == 1, to);
+  return error;
+}
+
+static MaybeError repeatLastN(std::string_view field,
+                              const JsonElement &element, Reading &to) {
+  return readInteger(field, element, -1, INT32_MAX, to.repeatLastN);
+}
+
+/// Reads a presence or frequency penalty. llama-server counts tokens of the
+/// prompt, too.
+static MaybeError readOccurrence(std::string_view field,
+                                 const JsonElement &element, float &value,
+                                 Reading &to) {
+  MaybeError error = readPenalty(field, element, -2, 2, 0, value, to);
+  if (!error && to.request.form == AnswerForm::Native)
+    noteWindow(field, value == 0, to);
+  return error;
+}
+
+MaybeError serve::settlePenalties(Reading &to) {
+  LogitRules &rules = to.request.rules;
+  // Also turns off the repetition penalty that the model's authors recommend.
+  if (to.repeatLastN == 0) {
+    rules.repetitionPenalty = 1;
+    rules.presencePenalty = rules.frequencyPenalty = 0;
+    return std::nullopt;
+  }
+  if (to.windowedField.empty())
+    return std::nullopt;
+  if (to.repeatLastN > 0 && to.repeatLastN < int64_t(to.facts.maxContext))
+    return wrongField("repeat_last_n",
+                      strCat("expected 'repeat_last_n' of -1, as '",
+                             to.windowedField, "' counts all tokens here, got ",
+                             to.repeatLastN,
+                             " (the default is llama-server's, 64)"));
+  rules.countsPrompt = to.request.form == AnswerForm::Native;
+  return std::nullopt;
 }
 
 static MaybeError presence(std::string_view field, const JsonElement &element,
                            Reading &to) {
-  return readPenalty(field, element, -2, 2, 0, to.request.rules.presencePenalty,
-                     to);
+  return readOccurrence(field, element, to.request.rules.presencePenalty, to);
 }
 
 static MaybeError frequency(std::string_view field, const JsonElement &element,
                             Reading &to) {
-  return readPenalty(field, element, -2, 2, 0,
-                     to.request.rules.frequencyPenalty, to);
+  return readOccurrence(field, element, to.request.rules.frequencyPenalty, to);
 }
 
 /// Adds the bias of a token: a number, or false for -infinity as in
@@ -137,10 +183,54 @@ static MaybeError allowed(std::string_view field, const JsonElement &element,
   return tokens.empty() ? std::nullopt : needRules(field, to);
 }
 
+/// Adds the token sequences of a bad word.
+static MaybeError addWord(const std::string &path, const JsonElement &element,
+                          Reading &to) {
+  std::string text;
+  if (MaybeError error = readText(path, element, text))
+    return error;
+  std::vector<std::vector<int32_t>> &words = to.request.rules.badWords;
+  size_t known = words.size();
+  Status added = addBadWord(*to.facts.tokenizer, text, words);
+  if (!added.isOk())
+    return wrongField(path, std::string(added.message()));
+  for (; known < words.size(); ++known)
+    for (int32_t token : words[known])
+      if (uint32_t(token) >= to.facts.vocab)
+        return wrongField(path, strCat("expected '", path,
+                                       "' of the model's tokens, got ", token));
+  return std::nullopt;
+}
+
+static MaybeError badWords(std::string_view field, const JsonElement &element,
+                           Reading &to) {
+  constexpr size_t kMost = 1024;
+  array list;
+  if (element.get(list))
+    return expected(field, "an array of strings", element);
+  if (list.size() == 0)
+    return std::nullopt;
+  if (MaybeError error = needRules(field, to))
+    return error;
+  if (!to.facts.tokenizer || list.size() > kMost)
+    return wrongField(std::string(field),
+                      to.facts.tokenizer
+                          ? strCat("expected '", field, "' of at most ", kMost,
+                                   " strings, got ", list.size())
+                          : strCat("expected no '", field,
+                                   "', as the model has no tokenizer"));
+  size_t index = 0;
+  for (JsonElement item : list)
+    if (MaybeError error = addWord(strCat(field, "[", index++, "]"), item, to))
+      return error;
+  return std::nullopt;
+}
+
 static constexpr Field kRuleFields[] = {
     {"repetition_penalty", repetition}, {"presence_penalty", presence},
     {"frequency_penalty", frequency},   {"logit_bias", bias},
-    {"allowed_token_ids", allowed},
+    {"allowed_token_ids", allowed},     {"bad_words", badWords},
+    {"repeat_penalty", repeat},         {"repeat_last_n", repeatLastN},
 };
 
 std::span<const Field> serve::ruleFields() { return kRuleFields; }

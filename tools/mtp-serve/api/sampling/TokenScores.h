@@ -42,6 +42,8 @@ public:
   /// Takes the tokens that were released since the last call.
   std::vector<TokenScore> take();
   bool hasNews() const { return !ready.empty(); }
+  /// Whether a token was not released.
+  bool isWaiting() const { return !waiting.empty(); }
   /// Returns about the bytes of an answer with these tokens.
   size_t bytes() const;
 

@@ -85,6 +85,12 @@ void ScoreWriter::writeChat(const std::vector<TokenScore> &scores) {
   json.beginObject();
   json.key("content");
   json.beginArray();
+  writeChatTokens(scores);
+  json.endArray();
+  json.endObject();
+}
+
+void ScoreWriter::writeChatTokens(const std::vector<TokenScore> &scores) {
   for (const TokenScore &score : scores) {
     json.beginObject();
     writeChatToken(score.numbers.own);
@@ -98,8 +104,6 @@ void ScoreWriter::writeChat(const std::vector<TokenScore> &scores) {
     json.endArray();
     json.endObject();
   }
-  json.endArray();
-  json.endObject();
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,8 @@ public:
   // Each function writes the tokens in one form: OpenAI's chats and
   // completions, and llama-server's completions.
   void writeChat(const std::vector<TokenScore> &scores);
+  /// Writes an object for each token, as in chats and responses.
+  void writeChatTokens(const std::vector<TokenScore> &scores);
   void writeCompletion(const std::vector<TokenScore> &scores);
   void writeNative(const std::vector<TokenScore> &scores);
 

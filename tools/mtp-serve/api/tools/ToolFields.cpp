@@ -56,6 +56,7 @@ static std::string chatForm(const element &tool, std::string_view schema) {
   writeMember(json, tool, "name", "name");
   writeMember(json, tool, "description", "description");
   writeMember(json, tool, schema, "parameters");
+  writeMember(json, tool, "strict", "strict");
   json.endObject();
   json.endObject();
   return json.text();
@@ -174,10 +175,10 @@ Status serve::readToolChoice(const element &value, ToolApi api, ToolUse &use) {
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// Returns an error of ToolSet::read(), whose path is a path of chats, with the
-/// path in the request.
-static Status withPath(const Status &status, ToolApi api) {
+Status serve::toolStatus(const Status &status, ToolApi api) {
   std::string message(status.message());
+  if (!message.starts_with("["))
+    message.insert(0, ": ");
   auto replace = [&message](std::string_view from, std::string_view to) {
     size_t at = message.find(from);
     if (at < message.find(": "))
@@ -187,6 +188,7 @@ static Status withPath(const Status &status, ToolApi api) {
     replace(".function.parameters",
             api == ToolApi::Messages ? ".input_schema" : ".parameters");
     replace(".function.name", ".name");
+    replace(".function.strict", ".strict");
   }
   return {status.code(), "tools" + message};
 }
@@ -201,15 +203,14 @@ static Status checkChoice(const ToolUse &use) {
     return invalidArgument(
         strCat("tool_choice: expected the name of one of 'tools', got '",
                use.named, "'"));
-  return invalidArgument("tool_choice: expected 'auto' or 'none', because "
-                         "constrained output is not supported yet");
+  return okStatus();
 }
 
 Status serve::settleTools(ToolUse &use) {
   if (use.count > 0) {
     Result<ToolSet> set = ToolSet::read("[" + use.items + "]");
     if (!set)
-      return withPath(set.status(), use.api);
+      return toolStatus(set.status(), use.api);
     use.set = std::make_shared<const ToolSet>(*std::move(set));
   }
   MTP_RETURN_IF_ERROR(checkChoice(use));

@@ -23,6 +23,10 @@ Status readToolChoice(const simdjson::dom::element &element, ToolApi api,
 /// makes the set of tools.
 Status settleTools(ToolUse &use);
 
+/// Returns an error about the array of tools in the form of chats, whose
+/// message begins with a path in it, with the path in the request.
+Status toolStatus(const Status &status, ToolApi api);
+
 } // namespace mtp::serve
 
 #endif // MTP_TOOLS_MTP_SERVE_API_TOOLS_TOOLFIELDS_H

@@ -42,6 +42,13 @@ struct ToolUse {
   std::string named;
   /// Whether an answer may have several calls.
   bool isParallel = true;
+  /// Whether a grammar restricts calls to the schemas of the tools.
+  bool isRestricted = false;
+
+  /// Returns whether each answer has a call.
+  bool mustCall() const {
+    return choice == ToolChoice::Required || choice == ToolChoice::Named;
+  }
 };
 
 } // namespace mtp::serve

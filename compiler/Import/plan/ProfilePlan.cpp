@@ -1,0 +1,113 @@
+//===- ProfilePlan.cpp - What a profile decides about drafts --------------===//
+
+#include "compiler/Import/plan/ProfilePlan.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
+#include "runtime/profile/TreeChoice.h"
+
+#include <algorithm>
+
+namespace mtp::importer {
+
+namespace {
+
+constexpr std::string_view kDynamic = "dynamic";
+
+Result<const profile::MachineCosts *>
+machineOf(const profile::Profile &measured) {
+  if (measured.machines.empty())
+    return failedPrecondition(
+        "machines: expected the costs of a machine, got none");
+  std::string here = profile::processorName();
+  for (const profile::MachineCosts &machine : measured.machines)
+    if (machine.name == here)
+      return &machine;
+  return &measured.machines.front();
+}
+
+/// Returns the ranks of each node of a static tree but the anchor.
+std::vector<profile::Path> pathsOf(const DraftTree &tree) {
+  std::vector<profile::Path> paths(1);
+  std::vector<uint8_t> children(tree.parents.size());
+  for (size_t node = 1; node < tree.parents.size(); ++node) {
+    auto parent = size_t(tree.parents[node]);
+    profile::Path path = paths[parent];
+    path.push_back(children[parent]++);
+    paths.push_back(std::move(path));
+  }
+  paths.erase(paths.begin());
+  return paths;
+}
+
+/// Returns a dynamic tree with the depth, the nodes and the width of a static
+/// one: nodes of a depth that have children, or children of a node.
+DraftTree dynamicOf(const profile::TreeChoice &choice) {
+  DraftTree tree;
+  tree.kind = DraftTreeKind::Dynamic;
+  tree.depth = std::max<int64_t>(int64_t(choice.depth()), 1);
+  auto width = int64_t(choice.width());
+  for (const profile::Path &path : choice.paths)
+    width = std::max<int64_t>(width, path.back() + 1);
+  tree.width = std::clamp(width, kLeastWidth, kMostWidth);
+  int64_t most = 1 + tree.width + (tree.depth - 1) * tree.width * tree.width;
+  tree.nodes = std::min(std::max(int64_t(choice.paths.size()), tree.depth) + 1,
+                        std::min(most, kMostNodes));
+  return tree;
+}
+
+/// Applies a report to what the flags leave open.
+Status apply(const profile::TreeReport &report, const ProfileRequest &request,
+             ProfileDecision &decision) {
+  const profile::TreeChoice *choice = &report.chain;
+  if (request.tree == kDynamic) {
+    choice = &report.tree;
+    decision.tree = dynamicOf(*choice);
+  } else if (request.tree.empty() && !report.tree.isChain()) {
+    choice = &report.tree;
+    MTP_ASSIGN_OR_RETURN(decision.tree,
+                         parseChoices(profile::choicesText(choice->paths)));
+  }
+  // A tree is as deep as -k, which only limits it here.
+  if (choice == &report.tree)
+    decision.maxK = std::max<int64_t>(decision.tree.depth, 1);
+  else if (!request.maxK && request.tree == "chain")
+    decision.maxK = std::max<int64_t>(int64_t(choice->depth()), 1);
+  decision.text += strCat(
+      "chosen: ", describeTree(decision.tree),
+      decision.maxK ? strCat(", -k ", *decision.maxK) : std::string(), "\n");
+  return okStatus();
+}
+
+} // namespace
+
+Result<ProfileDecision> decideByProfile(const std::string &path,
+                                        const ProfileRequest &request) {
+  MTP_ASSIGN_OR_RETURN(profile::Profile measured, profile::loadProfile(path));
+  ProfileDecision decision;
+  decision.maxK = request.maxK;
+  if (!request.tree.empty() && request.tree != kDynamic) {
+    // Braces, because the macro expands to several statements.
+    MTP_ASSIGN_OR_RETURN(decision.tree, parseDraftTree(request.tree));
+  }
+  Result<const profile::MachineCosts *> machine = machineOf(measured);
+  if (!machine)
+    return machine.status().withContext(path);
+  profile::TreeLimits limits{size_t(kMostNodes) - 1, size_t(kMostDepth)};
+  if (request.maxK)
+    limits.depth = size_t(std::clamp<int64_t>(*request.maxK, 1, kMostDepth));
+  if (request.tree == "chain")
+    limits.ranks = 1;
+  Result<profile::TreeReport> report = profile::chooseTree(
+      measured, **machine, limits,
+      uint32_t(std::max<int64_t>(request.maxBatch, 1)), pathsOf(decision.tree));
+  if (!report)
+    return report.status().withContext(path);
+  decision.text = strCat("profile of '", measured.model.name, "', drafter '",
+                         measured.model.drafter, "', on '", (*machine)->name,
+                         "'\n", profile::treeText(*report));
+  MTP_RETURN_IF_ERROR(apply(*report, request, decision));
+  return decision;
+}
+
+} // namespace mtp::importer

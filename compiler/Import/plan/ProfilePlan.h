@@ -1,0 +1,43 @@
+//===- ProfilePlan.h - What a profile decides about drafts ------*- C++ -*-===//
+//
+// Flags win: a profile decides only what they leave open. No token depends on
+// these decisions unless an accept rule is lossy.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MTP_COMPILER_IMPORT_PLAN_PROFILEPLAN_H
+#define MTP_COMPILER_IMPORT_PLAN_PROFILEPLAN_H
+
+#include "compiler/Import/plan/DraftTree.h"
+
+#include <optional>
+
+namespace mtp::importer {
+
+/// Flags that a profile may decide.
+struct ProfileRequest {
+  /// The value of --draft-tree; empty: not given. "dynamic" without numbers
+  /// asks for them.
+  std::string tree;
+  std::optional<int64_t> maxK;
+  int64_t maxBatch = 4;
+};
+
+struct ProfileDecision {
+  DraftTree tree;
+  std::optional<int64_t> maxK;
+  /// The decisions and their expected speed, for a note.
+  std::string text;
+};
+
+/// Reads the profile of `path` and decides about the tree, and about the
+/// largest k of a tree. It decides about the k of a chain only if the request
+/// asks for a chain: the passes of a dynamic tree's drafter are slower than a
+/// chain's. A profile with costs of several machines counts with the costs of
+/// this machine if it has them, else with the newest.
+Result<ProfileDecision> decideByProfile(const std::string &path,
+                                        const ProfileRequest &request);
+
+} // namespace mtp::importer
+
+#endif // MTP_COMPILER_IMPORT_PLAN_PROFILEPLAN_H

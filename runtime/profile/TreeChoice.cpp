@@ -1,0 +1,334 @@
+//===- TreeChoice.cpp - The static tree that a profile favors -------------===//
+
+#include "runtime/profile/TreeChoice.h"
+#include "runtime/core/StrCat.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+/// The number of outcomes from which a rate is used.
+static constexpr uint64_t kLeastTried = 20;
+
+Result<NodeRates> NodeRates::of(const Profile &profile) {
+  std::map<std::pair<size_t, uint32_t>, DraftCount> sums;
+  for (const auto &[path, count] : profile.nodes.counts) {
+    DraftCount &sum = sums[{path.size(), path.back()}];
+    sum.tried += count.tried;
+    sum.accepted += count.accepted;
+  }
+  NodeRates rates;
+  for (const auto &[place, sum] : sums)
+    if (sum.tried >= kLeastTried)
+      rates.rates[place] = double(sum.accepted) / double(sum.tried);
+  if (rates.rates.empty())
+    return failedPrecondition(
+        "nodes: expected outcomes of a dynamic tree, got none; import the "
+        "model "
+        "with --draft-tree=dynamic:4,8,60 --show-drafts, compile it, and "
+        "measure it with mtp-tune");
+  return rates;
+}
+
+Result<NodeRates> NodeRates::ofChain(const Profile &profile) {
+  Outcomes outcomes = profile.allOutcomes();
+  NodeRates rates;
+  for (size_t i = 0; i < outcomes.tried.size(); ++i)
+    if (outcomes.tried[i] >= kLeastTried)
+      rates.rates[{i + 1, 0}] =
+          double(outcomes.accepted[i]) / double(outcomes.tried[i]);
+  if (rates.rates.empty())
+    return failedPrecondition(strCat("outcomes: expected at least ",
+                                     kLeastTried,
+                                     " drafts, got less; measure a model that "
+                                     "drafts with mtp-tune"));
+  return rates;
+}
+
+double NodeRates::rate(size_t depth, uint32_t rank) const {
+  auto found = rates.find({depth, rank});
+  return found == rates.end() ? 0 : found->second;
+}
+
+double NodeRates::pathRate(const Path &path) const {
+  double all = 1;
+  for (size_t depth = 0; depth < path.size(); ++depth)
+    all *= rate(depth + 1, path[depth]);
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+double RoundCosts::target(double rows) const {
+  auto above = steps.lower_bound(rows);
+  if (above == steps.end()) {
+    const auto &[most, seconds] = *steps.rbegin();
+    return seconds + row * (rows - most);
+  }
+  if (above->first == rows || above == steps.begin())
+    return above->second;
+  auto below = std::prev(above);
+  double share = (rows - below->first) / (above->first - below->first);
+  return below->second + share * (above->second - below->second);
+}
+
+std::vector<uint32_t> RoundCosts::measuredRows() const {
+  std::vector<uint32_t> rows;
+  for (const auto &[count, seconds] : steps)
+    rows.push_back(uint32_t(count));
+  return rows;
+}
+
+/// Fits the three unknown times to rounds with drafts: least squares with
+/// numbers of at least 0, one unknown after another.
+void RoundCosts::fit(const std::vector<Cost> &rounds,
+                     const MachineCosts &machine) {
+  constexpr int kSweeps = 2000;
+  std::array<double *, 3> unknowns = {&row, &draft, &draftRow};
+  double most = steps.rbegin()->first;
+  std::vector<std::array<double, 3>> factors;
+  std::vector<double> rest;
+  for (const Cost &cost : rounds) {
+    factors.push_back({std::max(double(cost.rows) - most, 0.0), double(cost.k),
+                       double(cost.k) * (cost.batch - 1)});
+    rest.push_back(machine.secondsOf(cost) -
+                   target(std::min(double(cost.rows), most)));
+  }
+  for (int sweep = 0; sweep < kSweeps; ++sweep)
+    for (size_t i = 0; i < unknowns.size(); ++i) {
+      double product = 0, square = 0;
+      for (size_t j = 0; j < rest.size(); ++j) {
+        double own = rest[j];
+        for (size_t other = 0; other < unknowns.size(); ++other)
+          if (other != i)
+            own -= factors[j][other] * *unknowns[other];
+        product += own * factors[j][i];
+        square += factors[j][i] * factors[j][i];
+      }
+      if (square > 0)
+        *unknowns[i] = std::max(product / square, 0.0);
+    }
+}
+
+Result<RoundCosts> RoundCosts::of(const MachineCosts &machine) {
+  RoundCosts costs;
+  std::map<double, std::vector<double>> plain;
+  std::vector<Cost> rounds;
+  for (const Cost &cost : machine.costs) {
+    if (cost.work != Work::Round)
+      continue;
+    if (cost.k == 0)
+      plain[double(cost.rows)].push_back(machine.secondsOf(cost));
+    else
+      rounds.push_back(cost);
+    costs.slots = std::max(costs.slots, cost.batch);
+  }
+  if (plain.size() < 2 || rounds.empty())
+    return failedPrecondition(strCat(
+        "machines.costs: expected plain steps of at least two numbers of slots "
+        "and rounds with drafts, got ",
+        plain.size(), " and ", rounds.size(), " on '", machine.name,
+        "'; measure with mtp-tune -b 1,2 or more"));
+  // More rows never take less time: a smaller number is noise.
+  double before = 0;
+  for (const auto &[rows, seconds] : plain) {
+    double mean = std::accumulate(seconds.begin(), seconds.end(), 0.0) /
+                  double(seconds.size());
+    before = costs.steps[rows] = std::max(before, mean);
+  }
+  costs.fit(rounds, machine);
+  return costs;
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+/// Returns the number of nodes with children by their depth; the anchor is at
+/// depth 0.
+static std::vector<size_t> parentsByDepth(const std::vector<Path> &paths) {
+  std::vector<size_t> counts;
+  for (const Path &path : paths) {
+    // Children of a node start with the best one.
+    if (path.back() != 0)
+      continue;
+    counts.resize(std::max(counts.size(), path.size()));
+    ++counts[path.size() - 1];
+  }
+  return counts;
+}
+
+size_t TreeChoice::width() const {
+  std::vector<size_t> counts = parentsByDepth(paths);
+  return counts.empty() ? 0 : *std::ranges::max_element(counts);
+}
+
+TreeSearch::TreeSearch(NodeRates rates, RoundCosts costs, const Load &load)
+    : rates(std::move(rates)), costs(std::move(costs)) {
+  uint64_t all =
+      std::accumulate(load.slots.begin(), load.slots.end(), uint64_t(0));
+  for (size_t i = 0; i < load.slots.size(); ++i)
+    if (load.slots[i] > 0)
+      shares[uint32_t(
+          std::min<uint64_t>(uint64_t(1) << i, this->costs.mostSlots()))] +=
+          double(load.slots[i]) / double(all);
+  if (shares.empty())
+    shares[1] = 1;
+}
+
+double TreeSearch::secondsOf(const std::vector<Path> &paths,
+                             double slots) const {
+  double seconds = costs.target(slots * double(paths.size() + 1));
+  for (size_t count : parentsByDepth(paths))
+    seconds += costs.drafter(slots * double(count));
+  return seconds;
+}
+
+TreeChoice TreeSearch::evaluate(std::vector<Path> paths) const {
+  TreeChoice choice;
+  std::ranges::stable_sort(paths, {}, [](const Path &p) { return p.size(); });
+  choice.paths = std::move(paths);
+  for (const Path &path : choice.paths)
+    choice.tokens += rates.pathRate(path);
+  choice.seconds = secondsOf(choice.paths, 1);
+  choice.gain = 0;
+  for (const auto &[slots, share] : shares)
+    choice.gain += share * choice.tokens * costs.target(slots) /
+                   secondsOf(choice.paths, slots);
+  return choice;
+}
+
+void TreeSearch::grow(const TreeLimits &limits, TreeChoice &best) const {
+  std::vector<Path> paths;
+  // Nodes that the tree can take next, by acceptance.
+  std::multimap<double, Path, std::greater<>> next;
+  auto offer = [&](Path path) {
+    double rate = rates.pathRate(path);
+    if (rate > 0)
+      next.emplace(rate, std::move(path));
+  };
+  offer({0});
+  size_t most = limits.exactNodes > 0 ? limits.exactNodes : limits.nodes;
+  while (!next.empty() && paths.size() < most) {
+    Path path = std::move(next.begin()->second);
+    next.erase(next.begin());
+    if (path.size() < limits.depth) {
+      Path child = path;
+      child.push_back(0);
+      offer(std::move(child));
+    }
+    if (path.back() + 1u < std::min<uint32_t>(limits.ranks, UINT8_MAX)) {
+      Path sibling = path;
+      ++sibling.back();
+      offer(std::move(sibling));
+    }
+    paths.push_back(std::move(path));
+    if (limits.exactNodes > 0 && paths.size() < limits.exactNodes)
+      continue;
+    if (TreeChoice choice = evaluate(paths); choice.gain > best.gain)
+      best = std::move(choice);
+  }
+}
+
+TreeChoice TreeSearch::best(const TreeLimits &limits) const {
+  TreeChoice best = evaluate({});
+  if (limits.exactNodes > 0)
+    best.gain = 0;
+  TreeLimits shallow = limits;
+  for (shallow.depth = 1; shallow.depth <= limits.depth; ++shallow.depth)
+    grow(shallow, best);
+  return best;
+}
+
+uint32_t TreeSearch::bestRows(const TreeLimits &limits, uint32_t slots) const {
+  uint32_t most = 0;
+  for (uint32_t count : costs.measuredRows()) {
+    if (count > slots)
+      break;
+    TreeSearch alone = *this;
+    alone.shares = {{count, 1.0}};
+    auto nodes = uint32_t(alone.best(limits).paths.size());
+    most = std::max(most, count * (nodes + 1));
+  }
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Report
+//===----------------------------------------------------------------------===//
+
+Result<TreeReport> profile::chooseTree(const Profile &profile,
+                                       const MachineCosts &machine,
+                                       const TreeLimits &limits, uint32_t slots,
+                                       std::vector<Path> given) {
+  MTP_ASSIGN_OR_RETURN(NodeRates rates, limits.ranks == 1
+                                            ? NodeRates::ofChain(profile)
+                                            : NodeRates::of(profile));
+  MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine));
+  TreeSearch search(std::move(rates), std::move(costs), profile.load);
+  TreeReport report;
+  TreeLimits chains = limits;
+  chains.ranks = 1;
+  report.chain = search.best(chains);
+  report.tree = search.best(limits);
+  report.rows = search.bestRows(limits, slots);
+  if (given.empty())
+    return report;
+  report.given = search.evaluate(std::move(given));
+  TreeLimits equal = limits;
+  equal.exactNodes = report.given->paths.size();
+  equal.depth = report.given->depth();
+  if (TreeChoice found = search.best(equal); found.gain > 0)
+    report.equal = found.gain > report.given->gain ? found : *report.given;
+  return report;
+}
+
+static std::string choiceText(const TreeChoice &of) {
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "%.2f tokens, %.3f ms a round of one slot, %.2f of plain steps",
+                of.tokens, of.seconds * 1e3, of.gain);
+  return text;
+}
+
+static std::string shapeText(const TreeChoice &of) {
+  return strCat(of.paths.size(), " nodes, depth ", of.depth());
+}
+
+std::string profile::treeText(const TreeReport &report) {
+  std::string text =
+      strCat("best chain: k = ", report.chain.depth(), ", ",
+             choiceText(report.chain), "\nbest tree: ", shapeText(report.tree),
+             ", ", choiceText(report.tree), "\n");
+  if (report.given)
+    text += strCat("given tree: ", shapeText(*report.given), ", ",
+                   choiceText(*report.given), "\n");
+  if (report.equal) {
+    char ratio[32];
+    std::snprintf(ratio, sizeof(ratio), "%.2f",
+                  report.equal->gain / report.given->gain);
+    text += strCat("best tree of equal cost: ", shapeText(*report.equal), ", ",
+                   choiceText(*report.equal), ", ", ratio,
+                   " of the given tree's tokens per second\n");
+  }
+  return text +
+         (report.tree.isChain() ? "no tree pays: a chain is the best\n" : "");
+}
+
+std::string profile::choicesText(const std::vector<Path> &paths) {
+  std::string text;
+  for (const Path &path : paths) {
+    std::string ranks;
+    for (uint8_t rank : path)
+      ranks += strCat(ranks.empty() ? "" : ", ", unsigned(rank));
+    text += strCat(text.empty() ? "[" : ", ", "[", ranks, "]");
+  }
+  return text.empty() ? "[]" : text + "]";
+}

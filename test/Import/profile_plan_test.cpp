@@ -1,0 +1,138 @@
+//===- profile_plan_test.cpp - What a profile decides about drafts --------===//
+
+#include "compiler/Import/plan/ProfilePlan.h"
+#include "runtime/profile/ProfileFile.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::importer;
+
+namespace {
+
+/// A profile of a tree with three ranks and depths, and costs of up to four
+/// slots. A pass takes 5 ms and `row` for each row after the first, a drafter's
+/// pass 0.5 ms.
+profile::Profile profileOf(double row) {
+  profile::Profile profile;
+  profile.model = {"story", 1, 2, "mtp, tree:40"};
+  constexpr uint64_t kAccepted[] = {600, 250, 80};
+  for (uint8_t a = 0; a < 3; ++a) {
+    profile.nodes.counts[{a}] = {1000, kAccepted[a]};
+    for (uint8_t b = 0; b < 3; ++b)
+      profile.nodes.counts[{a, b}] = {kAccepted[a],
+                                      kAccepted[a] * kAccepted[b] / 1000};
+  }
+  profile.outcomes.resize(1);
+  profile.outcomes[0].tried = {1000, 600};
+  profile.outcomes[0].accepted = {600, 360};
+  profile::MachineCosts &machine = profile.machines.emplace_back();
+  machine.name = "a processor";
+  machine.threads = 2;
+  for (uint32_t batch : {1, 2, 4})
+    for (uint32_t k = 0; k <= 2; ++k) {
+      profile::Cost &cost = machine.costs.emplace_back();
+      cost.program = 1 + k;
+      cost.batch = batch;
+      cost.k = k;
+      cost.rows = batch * (k + 1);
+      cost.positions = uint64_t(batch) * 100;
+      cost.median = 5e-3 + row * (cost.rows - 1) + k * 5e-4;
+      cost.lower = cost.upper = cost.median;
+      cost.count = 30;
+    }
+  return profile;
+}
+
+Result<ProfileDecision> decide(const profile::Profile &profile,
+                               const ProfileRequest &request) {
+  std::string path = testing::TempDir() + "/plan.profile";
+  std::vector<uint8_t> bytes = profile::writeProfile(profile);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()), long(bytes.size()));
+  return decideByProfile(path, request);
+}
+
+bool has(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(ProfilePlan, CheapRowsMakeATree) {
+  Result<ProfileDecision> decision = decide(profileOf(1e-4), {});
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->tree.kind, DraftTreeKind::Static);
+  EXPECT_EQ(decision->maxK, decision->tree.depth);
+  EXPECT_GT(decision->tree.nodes, decision->tree.depth + 1);
+  EXPECT_TRUE(has(decision->text, "profile of 'story', drafter 'mtp, tree:40'"))
+      << decision->text;
+  EXPECT_TRUE(has(decision->text, "chosen: tree:")) << decision->text;
+}
+
+TEST(ProfilePlan, DearRowsMakeAChain) {
+  Result<ProfileDecision> decision = decide(profileOf(2e-3), {});
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->tree.kind, DraftTreeKind::Chain);
+  EXPECT_EQ(decision->maxK, std::nullopt);
+  EXPECT_TRUE(has(decision->text, "no tree pays")) << decision->text;
+  EXPECT_TRUE(has(decision->text, "chosen: chain\n")) << decision->text;
+}
+
+TEST(ProfilePlan, FlagsWin) {
+  ProfileRequest request;
+  request.tree = "chain";
+  Result<ProfileDecision> chain = decide(profileOf(1e-4), request);
+  ASSERT_TRUE(chain) << chain.status().message();
+  EXPECT_EQ(chain->tree.kind, DraftTreeKind::Chain);
+  EXPECT_EQ(chain->maxK, 2);
+  request.maxK = 1;
+  EXPECT_EQ(decide(profileOf(1e-4), request)->maxK, 1);
+  // -k limits the depth of a tree.
+  request.tree.clear();
+  Result<ProfileDecision> shallow = decide(profileOf(1e-4), request);
+  ASSERT_TRUE(shallow) << shallow.status().message();
+  EXPECT_EQ(shallow->tree.depth, 1);
+  EXPECT_EQ(shallow->maxK, 1);
+}
+
+TEST(ProfilePlan, GivesADynamicTreeItsSizes) {
+  ProfileRequest request;
+  request.tree = "dynamic";
+  Result<ProfileDecision> decision = decide(profileOf(1e-4), request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->tree.kind, DraftTreeKind::Dynamic);
+  EXPECT_EQ(decision->maxK, decision->tree.depth);
+  // The text form must be one that --draft-tree reads.
+  EXPECT_TRUE(parseDraftTree(describeTree(decision->tree)));
+}
+
+TEST(ProfilePlan, ComparesAFileAtEqualCost) {
+  std::string path = testing::TempDir() + "/hand.json";
+  std::ofstream(path) << "[[0], [1], [2], [0, 0], [1, 0], [2, 0]]";
+  ProfileRequest request;
+  request.tree = path;
+  Result<ProfileDecision> decision = decide(profileOf(1e-4), request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->tree.nodes, 7);
+  EXPECT_TRUE(has(decision->text, "given tree: 6 nodes, depth 2"))
+      << decision->text;
+  EXPECT_TRUE(has(decision->text, "best tree of equal cost: 6 nodes"))
+      << decision->text;
+}
+
+TEST(ProfilePlan, NamesWhatIsMissing) {
+  profile::Profile profile = profileOf(1e-4);
+  profile.nodes.counts.clear();
+  Result<ProfileDecision> decision = decide(profile, {});
+  ASSERT_FALSE(decision);
+  EXPECT_TRUE(has(std::string(decision.status().message()),
+                  "plan.profile: nodes: expected outcomes of a dynamic tree, "
+                  "got none; import the model with --draft-tree=dynamic"))
+      << decision.status().message();
+  profile = profileOf(1e-4);
+  profile.machines.clear();
+  EXPECT_TRUE(has(std::string(decide(profile, {}).status().message()),
+                  "machines: expected the costs of a machine, got none"));
+}
+
+} // namespace
