@@ -6,6 +6,7 @@
 #include "passes/support/Envelope.h"
 #include "runtime/json/JsonWriter.h"
 #include "runtime/schema/DeviceLoop.h"
+#include "runtime/schema/LogitRules.h"
 #include "runtime/schema/LoopLayout.h"
 #include "llvm/Support/Format.h"
 
@@ -50,6 +51,8 @@ struct Plan {
   int64_t stateBytes = 0;
   /// Bytes that recurrent layers carry for a slot.
   int64_t recurrentBytes = 0;
+  /// Bytes of a slot's rules and masks.
+  int64_t ruleBytes = 0;
   int64_t weightBytes = 0;
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
@@ -117,6 +120,12 @@ static int64_t bytesOfSlot(MemRefType state) {
   return numbers * state.getElementTypeBitWidth() / 8;
 }
 
+/// Returns whether requests change or mask logits by the state.
+static bool isOfRules(std::string_view name) {
+  return name == ::mtp::kTokenCounts || name == ::mtp::kHostDrafts ||
+         name.starts_with("logit_");
+}
+
 static FailureOr<Plan> makePlan(ModuleOp module) {
   FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
@@ -132,9 +141,13 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
     plan.kvBytesPerToken += cache.getLayers() * cache.getEntry() *
                             cache.getDtype().getIntOrFloatBitWidth() / 8;
   }
-  for (auto state : module.getOps<exec::StateOp>())
+  for (auto state : module.getOps<exec::StateOp>()) {
+    int64_t bytes = bytesOfSlot(cast<MemRefType>(state.getType()));
     if (state.getRebuild() == mlir::mtp::Rebuild::Run)
-      plan.recurrentBytes += bytesOfSlot(cast<MemRefType>(state.getType()));
+      plan.recurrentBytes += bytes;
+    if (isOfRules(state.getSymName()))
+      plan.ruleBytes += bytes;
+  }
   plan.kvTokens = poolTokens(module);
   plan.exact = !module->hasAttr(mlir::mtp::kCustomRuleAttr);
   plan.lossy = module->hasAttr(mlir::mtp::kLossyAttr);
@@ -277,6 +290,7 @@ static std::string jsonReport(const Plan &plan) {
   json.field("arena_bytes", plan.arenaBytes);
   json.field("state_bytes", plan.stateBytes);
   json.field("recurrent_bytes_per_slot", plan.recurrentBytes);
+  json.field("rule_bytes_per_slot", plan.ruleBytes);
   json.field("kv_bytes_per_token", plan.kvBytesPerToken);
   json.field("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
   json.field("exact", plan.exact);
@@ -414,6 +428,8 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("state", plan.stateBytes);
   if (plan.recurrentBytes > 0)
     line("recurrent per slot", plan.recurrentBytes);
+  if (plan.ruleBytes > 0)
+    line("rules per slot", plan.ruleBytes);
   line("kv per token", plan.kvBytesPerToken);
   line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
   std::string rule = plan.rule.empty() ? "" : " " + plan.rule;

@@ -1,6 +1,8 @@
 //===- RoundExpansion.cpp - Shared code of the expansions -----------------===//
 
 #include "passes/round/RoundExpansion.h"
+#include "passes/round/RuleFlags.h"
+#include "runtime/schema/LogitRules.h"
 
 using namespace mlir;
 using namespace mlir::mtp;
@@ -102,6 +104,22 @@ Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
     return limit;
   Value wish = body.load(states::kWantK);
   return limit ? body.min(limit, wish) : wish;
+}
+
+void mlir::mtp::takeHostDrafts(SlotBody &body, VerifyOp op,
+                               MutableArrayRef<Value> drafts) {
+  auto module = op->getParentOfType<ModuleOp>();
+  if (!hasState(module, states::kLogitRules) ||
+      !hasState(module, states::kLogitMasks) || !followsLimit(op) ||
+      op->getBlock()->getOps<AwaitHostOp>().empty())
+    return;
+  auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
+  useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
+  Value hasMasks = hasRule(body, ::mtp::kRuleTokenMasks);
+  for (auto [draft, token] : llvm::enumerate(drafts)) {
+    Value node = body.constant(int64_t(draft) + 1);
+    token = body.select(hasMasks, body.load(states::kHostDrafts, node), token);
+  }
 }
 
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {

@@ -129,6 +129,11 @@ bool followsLimit(VerifyOp op);
 /// neither exists.
 Value loadLimit(SlotBody &body, ModuleOp module, bool isHosts);
 
+/// Replaces the drafts of a slot with masks by the tokens that the host wrote
+/// when the round had stopped. Does nothing for a module without masks, and for
+/// a round that does not stop.
+void takeHostDrafts(SlotBody &body, VerifyOp op, MutableArrayRef<Value> drafts);
+
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);
 

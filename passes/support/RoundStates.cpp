@@ -64,7 +64,7 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {.extents = {{ExtentUnit::MaxContext, 1}},
             .init = -1,
             .hasTokens = true};
-  if (name == kLogitPath)
+  if (name == kLogitPath || name == kHostDrafts)
     return {.extents = {fixed(width)}};
   if (name == kHidden)
     return {false, {window, fixed(width)}, true};

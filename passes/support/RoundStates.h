@@ -39,6 +39,8 @@ inline constexpr llvm::StringLiteral kLogitBias = "logit_bias";
 /// A bit per token for each node of a slot's window. A module with rules may
 /// declare it.
 inline constexpr llvm::StringLiteral kLogitMasks = "logit_masks";
+/// The drafts of a slot with masks, as the host wants them verified.
+inline constexpr llvm::StringLiteral kHostDrafts = "host_drafts";
 /// The tokens of the nodes of a slot's window, then their parents.
 inline constexpr llvm::StringLiteral kLogitPath = "logit_path";
 

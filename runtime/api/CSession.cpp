@@ -247,6 +247,8 @@ static Result<Request> readRequest(const mtp_request *request,
   r.sampling = {given.temperature, given.top_k, given.top_p, given.min_p,
                 given.seed};
   r.rules = readRules(given);
+  if (given.constraint)
+    r.constraint = given.constraint->constraint;
   r.stopTokens.assign(given.stop_tokens, given.stop_tokens + given.stop_count);
   r.ignoreEos = given.ignore_eos != 0;
   r.seesDrafts = given.sees_drafts != 0;

@@ -33,6 +33,10 @@ struct mtp_session {
   std::unique_ptr<mtp::Session> session;
 };
 
+struct mtp_constraint {
+  std::shared_ptr<const mtp::TokenConstraint> constraint;
+};
+
 namespace mtp::capi {
 
 /// Stores a failure's message for mtp_message().

@@ -167,6 +167,7 @@ static Status verifyStates(Artifact &artifact) {
        DType::I32,
        {s, std::min<uint64_t>(mostNodes(e), kMostMasks), maskWords(e.vocab())},
        true});
+  needs.push_back({"host_drafts", DType::I32, {s, mostNodes(e)}, true});
   needs.push_back({"out_tokens", DType::I32, {s, tokens}});
   needs.push_back({"out_count", DType::I32, {s}});
   for (const Need &need : needs)

@@ -6,35 +6,76 @@
 using namespace mtp;
 
 namespace {
-class GrammarMatcher : public ConstraintMatcher {
-public:
-  explicit GrammarMatcher(std::shared_ptr<grammar::TokenGrammar> tokens)
-      : matcher(std::move(tokens)) {}
-
-  Status accept(int32_t token) override { return matcher.accept(token); }
-  Result<size_t> maskPath(std::span<const int32_t> drafts,
-                          std::span<uint32_t> words) const override {
-    return matcher.maskPath(drafts, words);
-  }
-
-private:
-  grammar::Matcher matcher;
+/// Data that all matchers of a constraint share.
+struct GrammarTexts {
+  std::shared_ptr<grammar::TokenGrammar> tokens;
+  /// Null: unknown.
+  const Tokenizer *tokenizer = nullptr;
 };
 
+class GrammarMatcher : public ConstraintMatcher {
+public:
+  GrammarMatcher(const GrammarTexts &texts, grammar::Matcher matcher)
+      : texts(texts), matcher(std::move(matcher)) {}
+
+  Status accept(int32_t token) override { return matcher.accept(token); }
+  Status mask(std::span<uint32_t> words) override {
+    return matcher.mask(words);
+  }
+  std::unique_ptr<ConstraintMatcher> fork() const override {
+    return std::make_unique<GrammarMatcher>(texts, matcher.fork());
+  }
+  std::vector<int32_t> forced(size_t most) override;
+
+private:
+  std::string textOf(std::span<const int32_t> ids) const;
+
+  GrammarTexts texts;
+  grammar::Matcher matcher;
+};
+} // namespace
+
+/// Returns the bytes of tokens; those of end tokens are empty.
+std::string GrammarMatcher::textOf(std::span<const int32_t> ids) const {
+  const grammar::Vocabulary &vocabulary = texts.tokens->vocabulary();
+  std::string text;
+  for (int32_t id : ids)
+    if (id >= 0 && size_t(id) < vocabulary.size())
+      text += vocabulary.piece(uint32_t(id));
+  return text;
+}
+
+std::vector<int32_t> GrammarMatcher::forced(size_t most) {
+  // One more token, which later bytes might join.
+  std::vector<int32_t> longest = matcher.forcedTokens(most + 1);
+  if (texts.tokenizer && !longest.empty()) {
+    std::string text = textOf(longest);
+    // Special tokens that the grammar does not allow have no bytes: the split
+    // is then dropped.
+    EncodeOptions options{/*addSpecial=*/false, /*parseSpecial=*/true};
+    Result<std::vector<int32_t>> split = texts.tokenizer->encode(text, options);
+    if (split.isOk() && textOf(*split) == text)
+      longest = std::move(*split);
+  }
+  longest.resize(std::min(longest.size(), most));
+  return longest;
+}
+
+namespace {
 class GrammarConstraint : public TokenConstraint {
 public:
-  explicit GrammarConstraint(std::shared_ptr<grammar::TokenGrammar> tokens)
-      : tokens(std::move(tokens)) {}
+  explicit GrammarConstraint(GrammarTexts texts) : texts(std::move(texts)) {}
 
   uint32_t vocab() const override {
-    return uint32_t(tokens->vocabulary().size());
+    return uint32_t(texts.tokens->vocabulary().size());
   }
   std::unique_ptr<ConstraintMatcher> begin() const override {
-    return std::make_unique<GrammarMatcher>(tokens);
+    return std::make_unique<GrammarMatcher>(texts,
+                                            grammar::Matcher(texts.tokens));
   }
 
 private:
-  std::shared_ptr<grammar::TokenGrammar> tokens;
+  GrammarTexts texts;
 };
 
 /// The place after tokens that were not allowed.
@@ -43,9 +84,11 @@ public:
   Status accept(int32_t) override {
     return invalidArgument("expected begun tokens that the grammar allows");
   }
-  Result<size_t> maskPath(std::span<const int32_t>,
-                          std::span<uint32_t>) const override {
+  Status mask(std::span<uint32_t>) override {
     return invalidArgument("expected begun tokens that the grammar allows");
+  }
+  std::unique_ptr<ConstraintMatcher> fork() const override {
+    return std::make_unique<NoMatcher>();
   }
 };
 
@@ -89,10 +132,12 @@ mtp::grammarVocabulary(const Tokenizer &tokenizer, uint32_t vocab,
 
 std::shared_ptr<const TokenConstraint>
 mtp::makeConstraint(std::shared_ptr<const grammar::Grammar> grammar,
-                    std::shared_ptr<const grammar::Vocabulary> vocabulary) {
+                    std::shared_ptr<const grammar::Vocabulary> vocabulary,
+                    const Tokenizer *tokenizer) {
+  auto tokens = std::make_shared<grammar::TokenGrammar>(std::move(grammar),
+                                                        std::move(vocabulary));
   return std::make_shared<GrammarConstraint>(
-      std::make_shared<grammar::TokenGrammar>(std::move(grammar),
-                                              std::move(vocabulary)));
+      GrammarTexts{std::move(tokens), tokenizer});
 }
 
 std::shared_ptr<const TokenConstraint>

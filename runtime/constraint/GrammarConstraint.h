@@ -25,10 +25,13 @@ Result<std::shared_ptr<const grammar::Vocabulary>> grammarVocabulary(
     const std::function<bool(std::string_view)> &isMark = nullptr);
 
 /// Returns the texts of a grammar as a constraint. Requests with equal grammars
-/// should share one, since it keeps masks.
+/// should share one, since it keeps masks. With a tokenizer, which must outlive
+/// the constraint, forced text is proposed as the tokenizer would split it;
+/// otherwise as the longest tokens.
 std::shared_ptr<const TokenConstraint>
 makeConstraint(std::shared_ptr<const grammar::Grammar> grammar,
-               std::shared_ptr<const grammar::Vocabulary> vocabulary);
+               std::shared_ptr<const grammar::Vocabulary> vocabulary,
+               const Tokenizer *tokenizer = nullptr);
 
 /// Returns the constraint of the rest of a text after `tokens`. If they are not
 /// allowed, no token is allowed after them.

@@ -14,8 +14,8 @@
 
 namespace mtp {
 
-/// Results of a round for a sequence. A span is empty if the program does not
-/// tell its content.
+/// Results of a round for a sequence. A span is empty if its content is
+/// unknown.
 struct RecordedRound {
   bool isSampled = false;
   std::string_view kind;

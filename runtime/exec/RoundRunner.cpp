@@ -220,44 +220,41 @@ Status RoundRunner::maskAnchors() {
   return okStatus();
 }
 
-/// Writes the masks of the rows that verify the drafts of constrained
-/// sequences.
-Status RoundRunner::maskDrafts() {
-  const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
-  for (uint32_t row = 0; row < rows.size(); ++row) {
-    Sequence *sequence = parts.table.findRunning(rows[row].sequence);
-    if (!sequence || !rows[row].isMasked)
-      continue;
-    MTP_ASSIGN_OR_RETURN(SeenDrafts seen, parts.launch.seenDrafts(row));
-    if (Status made = parts.masks.makePaths(*sequence->matcher, seen);
-        !made.isOk())
-      parts.ends.fail(*sequence, std::move(made));
-    else
-      MTP_RETURN_IF_ERROR(parts.masks.store(rows[row].slot));
+/// Decides which drafts of a constrained sequence are verified, and writes the
+/// drafts and the masks of their rows. A sequence whose constraint cannot give
+/// a mask fails.
+Status RoundRunner::maskDrafts(const RoundWork::Row &row, SeenDrafts &seen) {
+  Sequence *sequence = parts.table.findRunning(row.sequence);
+  if (!sequence)
+    return okStatus();
+  Status made = parts.masks.makePaths(*sequence->matcher,
+                                      parts.programs().nodes(row.drafts), seen);
+  if (!made.isOk()) {
+    parts.ends.fail(*sequence, std::move(made));
+    return okStatus();
   }
-  return okStatus();
+  MTP_RETURN_IF_ERROR(parts.masks.store(row.slot));
+  return parts.masks.replaceDrafts() ? parts.masks.storeDrafts(row.slot, seen)
+                                     : okStatus();
 }
 
-/// Masks the drafts of the stopped round. Runs its second half unless the
-/// caller sees drafts.
+/// Gives the drafts of the stopped round to the host: to constraints, and to
+/// callers that see drafts. Without such a caller, runs the second half.
 Status RoundRunner::answerStop() {
-  MTP_RETURN_IF_ERROR(maskDrafts());
   const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
-  return std::ranges::any_of(rows, &RoundWork::Row::seesDrafts)
-             ? noteSeenDrafts()
-             : parts.launch.finishStopped();
-}
-
-/// Gives the drafts of the stopped round to the sequences that see drafts.
-Status RoundRunner::noteSeenDrafts() {
-  const std::vector<RoundWork::Row> &rows = parts.launch.work().rows;
-  for (uint32_t row = 0; row < rows.size(); ++row) {
-    if (!rows[row].seesDrafts)
+  for (uint32_t i = 0; i < rows.size(); ++i) {
+    const RoundWork::Row &row = rows[i];
+    if (!row.isMasked && !row.seesDrafts)
       continue;
-    MTP_ASSIGN_OR_RETURN(SeenDrafts seen, parts.launch.seenDrafts(row));
-    parts.results.update(rows[row].sequence).seen = std::move(seen);
+    MTP_ASSIGN_OR_RETURN(SeenDrafts seen, parts.launch.seenDrafts(i));
+    if (row.isMasked)
+      MTP_RETURN_IF_ERROR(maskDrafts(row, seen));
+    if (row.seesDrafts)
+      parts.results.update(row.sequence).seen = std::move(seen);
   }
-  return okStatus();
+  return std::ranges::any_of(rows, &RoundWork::Row::seesDrafts)
+             ? okStatus()
+             : parts.launch.finishStopped();
 }
 
 /// Runs the second half of a round. The time that the host took in between is
@@ -368,7 +365,9 @@ Status RoundRunner::record(const Sequence &sequence,
   round.output = tokens;
   SeenDrafts seen;
   SlotResults results;
-  if (work.rounds == 1 && of.drafts > 0) {
+  // The host may have replaced the drafts of a sequence with masks.
+  bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;
     round.parents = seen.parents;

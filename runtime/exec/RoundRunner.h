@@ -38,9 +38,8 @@ private:
 
   // Run.
   Status start();
-  Status noteSeenDrafts();
   Status maskAnchors();
-  Status maskDrafts();
+  Status maskDrafts(const RoundWork::Row &row, SeenDrafts &seen);
   Status answerStop();
   Status finishStopped();
 

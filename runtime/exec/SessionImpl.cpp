@@ -178,7 +178,9 @@ void Session::Impl::setDrafts(Sequence &sequence) const {
     for (double rate : kind->second)
       sequence.drafts.history.begin(kKindDrafts, rate);
   // Masks follow the paths of drafts, which the host must see.
-  if (sequence.matcher && !showsPaths(inner.plan(), inner.programs, options.k))
+  if (sequence.matcher &&
+      !(parts->masks.replaceDrafts() &&
+        showsPaths(inner.plan(), inner.programs, options.k)))
     sequence.drafts = {};
 }
 

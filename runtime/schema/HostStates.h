@@ -14,7 +14,7 @@ inline constexpr std::string_view kHostWrittenStates[] = {
     "active",        "page_table",       "sampling",     "stop_tokens",
     "prompt_tokens", "prompt_positions", "prompt_slots", "prompt_sequences",
     "draft_limit",   "drafter_places",   "logit_rules",  "logit_bias",
-    "logit_masks"};
+    "logit_masks",   "host_drafts"};
 
 } // namespace mtp
 

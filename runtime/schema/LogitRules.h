@@ -20,6 +20,9 @@ inline constexpr std::string_view kLogitBias = "logit_bias";
 inline constexpr std::string_view kLogitPath = "logit_path";
 /// A bit per token for each of the first nodes of a slot's window. Optional.
 inline constexpr std::string_view kLogitMasks = "logit_masks";
+/// The drafts of a slot with masks, as the host wants them verified: a token
+/// per node of the window, -1 for none. Optional.
+inline constexpr std::string_view kHostDrafts = "host_drafts";
 
 /// Words of a slot in the state "logit_rules".
 enum RuleWord : int64_t {

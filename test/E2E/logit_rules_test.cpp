@@ -1,5 +1,6 @@
 //===- logit_rules_test.cpp - Rules of logits run only if asked -----------===//
 
+#include "harness/Automaton.h"
 #include "harness/Generation.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/schema/LogitRules.h"
@@ -7,6 +8,7 @@
 #include "test/Runtime/support/OpenSession.h"
 
 #include <gtest/gtest.h>
+#include <map>
 #include <set>
 
 using namespace mtp;
@@ -14,21 +16,40 @@ using namespace mtp::test;
 
 namespace {
 
-/// Notes whether runs include the commands for rules, and may leave these out.
+/// The work of a session for rules.
+struct Watched {
+  /// Whether runs include the commands for rules.
+  std::set<bool> applied;
+  /// Writes to each state.
+  std::map<uint32_t, size_t> writes;
+  /// Rounds that stopped for the host.
+  size_t stops = 0;
+};
+
+/// Notes the work for rules, and may leave out their commands.
 class WatchedExecutable : public ForwardingExecutable {
 public:
-  WatchedExecutable(std::unique_ptr<Executable> inner, std::set<bool> &applied,
+  WatchedExecutable(std::unique_ptr<Executable> inner, Watched &watched,
                     bool leavesOut)
-      : ForwardingExecutable(std::move(inner)), applied(applied),
+      : ForwardingExecutable(std::move(inner)), watched(watched),
         leavesOut(leavesOut) {}
 
   void applyRules(bool applies) override {
-    applied.insert(applies);
+    watched.applied.insert(applies);
     inner->applyRules(applies && !leavesOut);
+  }
+  Status runPart(uint32_t program, uint32_t n, Part part) override {
+    watched.stops += part == Part::FirstHalf;
+    return inner->runPart(program, n, part);
+  }
+  Status write(const Binding &to, const void *source, uint64_t bytes) override {
+    if (to.space == schema::Space::State)
+      ++watched.writes[to.index];
+    return inner->write(to, source, bytes);
   }
 
 private:
-  std::set<bool> &applied;
+  Watched &watched;
   bool leavesOut;
 };
 
@@ -47,11 +68,11 @@ std::vector<Request> someRequests(bool haveRules) {
 
 /// Returns the tokens of each request.
 std::vector<std::vector<int32_t>> run(const std::vector<Request> &requests,
-                                      std::set<bool> &applied,
+                                      Watched &watched,
                                       bool leavesOut = false) {
   SessionSetup setup;
   setup.device = [&](std::unique_ptr<Executable> loaded) {
-    return std::make_unique<WatchedExecutable>(std::move(loaded), applied,
+    return std::make_unique<WatchedExecutable>(std::move(loaded), watched,
                                                leavesOut);
   };
   auto session = openSession(loadArtifact("mimo-mtp1.rules"),
@@ -70,17 +91,45 @@ std::vector<std::vector<int32_t>> run(const std::vector<Request> &requests,
 } // namespace
 
 TEST(LogitRules, NoKernelRunsForThemUnlessARequestHasRules) {
-  std::set<bool> without, with, leftOut;
+  Watched without, with, leftOut;
   auto plain = run(someRequests(false), without);
-  EXPECT_EQ(without, std::set<bool>{false});
+  EXPECT_EQ(without.applied, std::set<bool>{false});
   auto ruled = run(someRequests(true), with);
-  EXPECT_TRUE(with.contains(true));
+  EXPECT_TRUE(with.applied.contains(true));
   EXPECT_NE(ruled[0], plain[0]);
   EXPECT_NE(ruled[1], plain[1]);
   EXPECT_EQ(ruled[2], plain[2]);
   // The states say what the rules are, but the kernels that read them are left
   // out.
   EXPECT_EQ(run(someRequests(true), leftOut, /*leavesOut=*/true), plain);
+}
+
+// Masks are made and copied for constrained sequences alone.
+TEST(LogitRules, NoMaskIsWrittenUnlessARequestIsConstrained) {
+  std::shared_ptr<const Model> model = loadArtifact("mimo-mtp1.rules");
+  const Artifact &artifact = ModelAccess::file(*model)->artifact();
+  uint32_t masks = *artifact.findState(kLogitMasks);
+  uint32_t drafts = *artifact.findState(kHostDrafts);
+  for (bool haveRules : {false, true}) {
+    Watched free;
+    run(someRequests(haveRules), free);
+    EXPECT_FALSE(free.writes.contains(masks));
+    EXPECT_FALSE(free.writes.contains(drafts));
+    EXPECT_EQ(free.stops, 0u);
+  }
+  Watched constrained;
+  std::vector<Request> requests = someRequests(false);
+  requests[1].constraint = std::make_shared<Automaton>(112, 1);
+  auto tokens = run(requests, constrained);
+  EXPECT_EQ(constrained.writes[drafts], constrained.stops);
+  EXPECT_GT(constrained.stops, 0u);
+  // Two for each round, and one for the prompt.
+  EXPECT_EQ(constrained.writes[masks], 1 + 2 * constrained.stops);
+  Watched free;
+  auto plain = run(someRequests(false), free);
+  EXPECT_EQ(tokens[0], plain[0]);
+  EXPECT_NE(tokens[1], plain[1]);
+  EXPECT_EQ(tokens[2], plain[2]);
 }
 
 // 16 bits for a count, 32 for a bias, and a bit for each of at most 16 nodes.
@@ -105,11 +154,11 @@ TEST(LogitRules, TakeAtMostEightBytesOfASlotForEachToken) {
 
 // The tokens of a sequence that another session has begun count as output.
 TEST(LogitRules, GoOnWithWhatAnotherSessionHasBegun) {
-  std::set<bool> applied;
+  Watched watched;
   std::vector<Request> requests = someRequests(true);
   requests[1].rules.presencePenalty = 1;
   requests[1].rules.repetitionPenalty = 1.3f;
-  auto whole = run(requests, applied);
+  auto whole = run(requests, watched);
   for (uint32_t begun : {1u, 5u, 15u}) {
     std::vector<Request> rest = requests;
     for (size_t i = 0; i < rest.size(); ++i) {
@@ -118,7 +167,7 @@ TEST(LogitRules, GoOnWithWhatAnotherSessionHasBegun) {
       rest[i].maxTokens -= begun;
       rest[i].rules.begunTokens = begun;
     }
-    auto tokens = run(rest, applied);
+    auto tokens = run(rest, watched);
     for (size_t i = 0; i < rest.size(); ++i)
       EXPECT_TRUE(
           std::ranges::equal(tokens[i], std::span(whole[i]).subspan(begun)))

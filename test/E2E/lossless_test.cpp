@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "harness/Automaton.h"
 #include "harness/Generation.h"
 #include "runtime/tokenizer/Tokenizer.h"
 
@@ -43,8 +44,8 @@ std::vector<Request> mixedRequests(uint32_t vocab, Picking picking,
 }
 
 /// Gives requests rules of all kinds: penalties of two requests, a bias, few
-/// allowed tokens, end tokens masked at first, and everything at once. Every
-/// sixth request has none.
+/// allowed tokens, end tokens masked at first, and everything at once. Two of
+/// six requests also have a grammar. Every sixth request has none.
 void addRules(std::vector<Request> &requests, uint32_t vocab) {
   for (size_t i = 0; i < requests.size(); ++i) {
     Request &request = requests[i];
@@ -67,6 +68,8 @@ void addRules(std::vector<Request> &requests, uint32_t vocab) {
       request.stopTokens = {5, 9, 11, 20, 31, 32, 33, 47};
       request.minTokens = 4;
     }
+    if (kind == 1 || kind == 3)
+      request.constraint = std::make_shared<Automaton>(vocab, int32_t(i));
   }
 }
 

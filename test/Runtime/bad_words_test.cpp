@@ -2,6 +2,8 @@
 
 #include "runtime/exec/launch/BadWords.h"
 
+#include <algorithm>
+#include <array>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -17,15 +19,15 @@ public:
   Status accept(int32_t token) override {
     return token % 2 == 0 ? okStatus() : invalidArgument("an odd token");
   }
-  Result<size_t> maskPath(std::span<const int32_t> drafts,
-                          std::span<uint32_t> words) const override {
-    for (size_t row = 0;; ++row) {
-      words[2 * row] = 0x55555555;
-      words[2 * row + 1] = 0x55;
-      if (row == drafts.size() || drafts[row] % 2 != 0)
-        return row + 1;
-    }
+  Status mask(std::span<uint32_t> words) override {
+    words[0] = 0x55555555;
+    words[1] = 0x55;
+    return okStatus();
   }
+  std::unique_ptr<ConstraintMatcher> fork() const override {
+    return std::make_unique<EvenMatcher>(*this);
+  }
+  std::vector<int32_t> forced(size_t most) override { return Tokens(most, 4); }
 };
 
 class Even final : public TokenConstraint {
@@ -45,20 +47,24 @@ matcherOf(const std::shared_ptr<const TokenConstraint> &constraint,
   return matcher;
 }
 
-/// Returns the tokens that are excluded in each row of a path.
+/// Returns the tokens that are excluded in each row of a path. The rows end at
+/// a draft that is excluded.
 std::vector<Tokens> excluded(const ConstraintMatcher &matcher,
                              const Tokens &drafts) {
-  std::vector<uint32_t> words(2 * (drafts.size() + 1), 0xdeadbeef);
-  Result<size_t> count = matcher.maskPath(drafts, words);
-  EXPECT_TRUE(count.isOk());
-  std::vector<Tokens> rows(*count);
-  for (size_t row = 0; row < *count; ++row) {
+  std::unique_ptr<ConstraintMatcher> path = matcher.fork();
+  std::vector<Tokens> rows;
+  for (size_t row = 0;; ++row) {
+    std::array<uint32_t, 2> words = {0xdeadbeef, 0xdeadbeef};
+    EXPECT_TRUE(path->mask(words).isOk());
+    Tokens &tokens = rows.emplace_back();
     for (int32_t token = 0; token < int32_t(kVocab); ++token)
-      if (!(words[2 * row + token / 32] >> (token % 32) & 1))
-        rows[row].push_back(token);
-    EXPECT_EQ(words[2 * row + 1] >> (kVocab % 32), 0u);
+      if (!(words[size_t(token) / 32] >> (token % 32) & 1))
+        tokens.push_back(token);
+    EXPECT_EQ(words[1] >> (kVocab % 32), 0u);
+    if (row == drafts.size() || std::ranges::count(tokens, drafts[row]) > 0)
+      return rows;
+    EXPECT_TRUE(path->accept(drafts[row]).isOk());
   }
-  return rows;
 }
 
 } // namespace
@@ -77,9 +83,29 @@ TEST(BadWords, ExcludeTheLastTokenAfterTheOthers) {
   // Each row sees its own path.
   EXPECT_EQ(excluded(*matcherOf(words, {}), {1, 4, 33, 0}),
             (Rows{{}, {2}, {}, {39}, {}}));
-  // The rows end at a draft that is not allowed.
   EXPECT_EQ(excluded(*matcherOf(words, {5}), {1, 2, 3}), (Rows{{}, {2}}));
-  EXPECT_EQ(excluded(*matcherOf(words, {5}), {-1, 3}), Rows{{}});
+}
+
+TEST(BadWords, FollowEachPathOnItsOwn) {
+  LogitRules rules;
+  rules.badWords = {{1, 2}, {3, 1, 5}};
+  for (bool isEven : {false, true}) {
+    auto words = withoutBadWords(rules, kVocab,
+                                 isEven ? std::make_shared<Even>() : nullptr);
+    std::unique_ptr<ConstraintMatcher> matcher = matcherOf(words, {});
+    std::unique_ptr<ConstraintMatcher> path = matcher->fork();
+    EXPECT_TRUE(path->accept(8).isOk());
+    EXPECT_EQ(path->accept(3).isOk(), !isEven);
+    EXPECT_EQ(path->forced(2), isEven ? Tokens({4, 4}) : Tokens());
+  }
+  auto words = withoutBadWords(rules, kVocab, nullptr);
+  std::unique_ptr<ConstraintMatcher> matcher = matcherOf(words, {3});
+  std::unique_ptr<ConstraintMatcher> path = matcher->fork();
+  EXPECT_TRUE(path->accept(1).isOk());
+  EXPECT_TRUE(matcher->accept(9).isOk());
+  using Rows = std::vector<Tokens>;
+  EXPECT_EQ(excluded(*path, {}), (Rows{{2, 5}}));
+  EXPECT_EQ(excluded(*matcher, {1}), (Rows{{}, {2}}));
 }
 
 TEST(BadWords, MayBeginInTheOutputBefore) {

@@ -89,6 +89,81 @@ TEST(CApi, TellsWhatTheModelRecommends) {
   mtp_model_free(model);
 }
 
+TEST(CApi, CompilesConstraints) {
+  mtp_model *model = load(chatPath());
+  mtp_constraint *constraint = nullptr;
+  auto create = [&](int32_t kind, std::vector<const char *> texts) {
+    mtp_constraint_free(constraint);
+    constraint = nullptr;
+    return mtp_constraint_create(model, kind, texts.data(), texts.size(),
+                                 &constraint);
+  };
+  EXPECT_EQ(create(MTP_CONSTRAINT_JSON_OBJECT, {}), MTP_OK) << mtp_message();
+  EXPECT_EQ(create(MTP_CONSTRAINT_JSON_SCHEMA, {"{\"type\": \"null\"}"}),
+            MTP_OK);
+  EXPECT_EQ(create(MTP_CONSTRAINT_REGEX, {"a+"}), MTP_OK);
+  EXPECT_EQ(create(MTP_CONSTRAINT_GBNF, {"root ::= \"a\""}), MTP_OK);
+  EXPECT_EQ(create(MTP_CONSTRAINT_CHOICE, {"a", "b"}), MTP_OK);
+  EXPECT_NE(constraint, nullptr);
+
+  EXPECT_EQ(create(MTP_CONSTRAINT_REGEX, {"a", "b"}), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected 1 texts of kind 2, got 2");
+  EXPECT_EQ(constraint, nullptr);
+  EXPECT_EQ(create(MTP_CONSTRAINT_CHOICE, {}), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected at least 1 texts of kind 4, got 0");
+  EXPECT_EQ(create(MTP_CONSTRAINT_JSON_OBJECT, {"a"}), MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(create(5, {"a"}), MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "expected a kind of 0 to 4, got 5");
+  EXPECT_EQ(create(MTP_CONSTRAINT_REGEX, {nullptr}), MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(create(MTP_CONSTRAINT_REGEX, {"a("}), MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(create(MTP_CONSTRAINT_JSON_SCHEMA, {"{\"not\": {}}"}),
+            MTP_UNIMPLEMENTED);
+  EXPECT_STREQ(mtp_message(), "/not: the keyword 'not' is not supported");
+  const char *text = "a";
+  EXPECT_EQ(mtp_constraint_create(nullptr, MTP_CONSTRAINT_REGEX, &text, 1,
+                                  &constraint),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      mtp_constraint_create(model, MTP_CONSTRAINT_REGEX, &text, 1, nullptr),
+      MTP_INVALID_ARGUMENT);
+  EXPECT_EQ(mtp_constraint_create(model, MTP_CONSTRAINT_REGEX, nullptr, 1,
+                                  &constraint),
+            MTP_INVALID_ARGUMENT);
+  mtp_model *plain = load();
+  EXPECT_EQ(
+      mtp_constraint_create(plain, MTP_CONSTRAINT_REGEX, &text, 1, &constraint),
+      MTP_FAILED_PRECONDITION);
+  mtp_model_free(plain);
+  mtp_model_free(model);
+}
+
+// A request of an older caller ends before the constraint, which is not read.
+TEST(CApi, ConstraintsNeedAModelWithMasks) {
+  mtp_model *model = load(chatPath());
+  const char *text = "a";
+  mtp_constraint *constraint = nullptr;
+  ASSERT_EQ(
+      mtp_constraint_create(model, MTP_CONSTRAINT_REGEX, &text, 1, &constraint),
+      MTP_OK);
+  mtp_session *session = create(model);
+  int32_t token = 1;
+  uint64_t id = 0;
+  mtp_request request;
+  mtp_request_init(&request);
+  EXPECT_EQ(request.constraint, nullptr);
+  request.prompt = &token;
+  request.prompt_count = 1;
+  request.constraint = constraint;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  EXPECT_NE(std::string_view(mtp_message()).find("--without-logit-rules"),
+            std::string_view::npos);
+  request.size = offsetof(mtp_request, constraint);
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK);
+  mtp_constraint_free(constraint);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
 TEST(CApi, DecodesAStream) {
   mtp_model *model = load(chatPath());
   mtp_decoder *decoder = nullptr;

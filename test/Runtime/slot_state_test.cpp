@@ -312,6 +312,10 @@ TEST(SlotState, TheStatesOfRulesAreChecked) {
   EXPECT_NE(message("logit_masks", {slots, nodes - 1, maskWords(vocab)})
                 .find("'logit_masks': expected "),
             std::string::npos);
+  EXPECT_EQ(message("host_drafts", {slots, nodes}), "");
+  EXPECT_NE(message("host_drafts", {slots, nodes + 1})
+                .find("'host_drafts': expected "),
+            std::string::npos);
   for (auto [name, words] : {std::pair("token_counts", countWords(vocab)),
                              {"logit_bias", uint64_t(vocab)}}) {
     EXPECT_EQ(message(name, {slots, words}), "");

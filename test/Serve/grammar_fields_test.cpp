@@ -146,13 +146,11 @@ TEST(GrammarCompiler, SharesEqualGrammarsAndNamesTheField) {
   EXPECT_NE(first, second);
 
   std::vector<uint32_t> words((facts.vocab + 31) / 32);
-  ASSERT_TRUE(first->begin()->maskPath({}, words).isOk());
+  ASSERT_TRUE(first->begin()->mask(words).isOk());
   std::vector<int32_t> a = *tokenizer->encode("a");
   EXPECT_TRUE(words[size_t(a[0]) / 32] >> a[0] % 32 & 1);
-  EXPECT_TRUE(
-      continueConstraint(first, a)->begin()->maskPath({}, words).isOk());
-  EXPECT_FALSE(
-      continueConstraint(first, {2})->begin()->maskPath({}, words).isOk());
+  EXPECT_TRUE(continueConstraint(first, a)->begin()->mask(words).isOk());
+  EXPECT_FALSE(continueConstraint(first, {2})->begin()->mask(words).isOk());
 
   asked.grammar = {{Source::Kind::JsonSchema, R"({"not": {}})", {}},
                    "json_schema"};

@@ -29,5 +29,5 @@ mtp::readConstraint(const RunOptions &options, const Model &model,
   MTP_ASSIGN_OR_RETURN(auto vocabulary,
                        grammarVocabulary(*tokenizer, model.envelope()->vocab,
                                          model.generation().eos));
-  return makeConstraint(std::move(*compiled), std::move(vocabulary));
+  return makeConstraint(std::move(*compiled), std::move(vocabulary), tokenizer);
 }

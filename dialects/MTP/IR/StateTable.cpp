@@ -65,6 +65,7 @@ static constexpr SharedState kStates[] = {
     {"logit_rules", Host, kHosts, false, 1, {fixed(::mtp::kRuleWords)}},
     {"logit_bias", Host, kHosts, false, 1, {kAnyNumber}},
     {"logit_masks", Host, kHosts, false, 2, {kAnyNumber, kAnyNumber}},
+    {"host_drafts", Host, kHosts, false, 1, {kAnyNumber}},
     {"token_counts", Commit, kHosts, false, 1, {kAnyNumber}},
     {"logit_path", Launch, kHosts, false, 1, {kAnyNumber}},
     // States that the readable ops carry from round to round.

@@ -1,7 +1,6 @@
 //===- BadWords.cpp - Token sequences that texts must not have ------------===//
 
 #include "runtime/exec/launch/BadWords.h"
-#include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
 #include <vector>
@@ -42,10 +41,9 @@ private:
 /// The session keeps the constraint alive.
 class BadWordsMatcher final : public ConstraintMatcher {
 public:
-  explicit BadWordsMatcher(const BadWords &of) : of(of), text(of.begun) {
-    if (of.inner)
-      inner = of.inner->begin();
-  }
+  BadWordsMatcher(const BadWords &of, std::unique_ptr<ConstraintMatcher> inner,
+                  std::vector<int32_t> text)
+      : of(of), inner(std::move(inner)), text(std::move(text)) {}
 
   Status accept(int32_t token) override {
     if (inner)
@@ -56,12 +54,19 @@ public:
     return okStatus();
   }
 
-  Result<size_t> maskPath(std::span<const int32_t> drafts,
-                          std::span<uint32_t> words) const override;
+  Status mask(std::span<uint32_t> words) override;
+  std::unique_ptr<ConstraintMatcher> fork() const override {
+    return std::make_unique<BadWordsMatcher>(
+        of, inner ? inner->fork() : nullptr, text);
+  }
+  /// The session proposes only tokens that have their bit, so bad words need no
+  /// check.
+  std::vector<int32_t> forced(size_t most) override {
+    return inner ? inner->forced(most) : std::vector<int32_t>();
+  }
 
 private:
-  void excludeWords(std::span<const int32_t> path,
-                    std::span<uint32_t> row) const;
+  void excludeWords(std::span<uint32_t> mask) const;
 
   const BadWords &of;
   std::unique_ptr<ConstraintMatcher> inner;
@@ -72,53 +77,40 @@ private:
 } // namespace
 
 std::unique_ptr<ConstraintMatcher> BadWords::begin() const {
-  return std::make_unique<BadWordsMatcher>(*this);
+  return std::make_unique<BadWordsMatcher>(
+      *this, inner ? inner->begin() : nullptr, begun);
 }
 
 static uint32_t bitOf(int32_t token) { return 1u << (token % 32); }
 
-/// Removes the tokens that complete a word after `path` from a row, unless the
-/// row would be empty.
-void BadWordsMatcher::excludeWords(std::span<const int32_t> path,
-                                   std::span<uint32_t> row) const {
+/// Removes the tokens that complete a word after the text from a mask, unless
+/// the mask would be empty.
+void BadWordsMatcher::excludeWords(std::span<uint32_t> mask) const {
   std::vector<int32_t> removed;
   for (const std::vector<int32_t> &word : of.words) {
     size_t before = word.size() - 1;
-    uint32_t &bits = row[size_t(word.back()) / 32];
-    if (before <= path.size() && (bits & bitOf(word.back())) != 0 &&
-        std::equal(word.begin(), word.end() - 1, path.end() - before)) {
+    uint32_t &bits = mask[size_t(word.back()) / 32];
+    if (before <= text.size() && (bits & bitOf(word.back())) != 0 &&
+        std::equal(word.begin(), word.end() - 1, text.end() - before)) {
       bits &= ~bitOf(word.back());
       removed.push_back(word.back());
     }
   }
-  if (std::ranges::all_of(row, [](uint32_t bits) { return bits == 0; }))
+  if (std::ranges::all_of(mask, [](uint32_t bits) { return bits == 0; }))
     for (int32_t token : removed)
-      row[size_t(token) / 32] |= bitOf(token);
+      mask[size_t(token) / 32] |= bitOf(token);
 }
 
-Result<size_t> BadWordsMatcher::maskPath(std::span<const int32_t> drafts,
-                                         std::span<uint32_t> words) const {
-  size_t width = maskWords(of.tokens), count = drafts.size() + 1;
+Status BadWordsMatcher::mask(std::span<uint32_t> words) {
   if (inner) {
-    MTP_ASSIGN_OR_RETURN(count, inner->maskPath(drafts, words));
+    MTP_RETURN_IF_ERROR(inner->mask(words));
   } else {
-    std::ranges::fill(words.first(count * width), ~0u);
-    for (size_t row = 0; of.tokens % 32 != 0 && row < count; ++row)
-      words[row * width + width - 1] = (1u << (of.tokens % 32)) - 1;
+    std::ranges::fill(words, ~0u);
+    if (of.tokens % 32 != 0)
+      words.back() = (1u << (of.tokens % 32)) - 1;
   }
-  std::vector<int32_t> path = text;
-  for (size_t i = 0; i < count; ++i) {
-    std::span<uint32_t> row = words.subspan(i * width, width);
-    excludeWords(path, row);
-    if (i == drafts.size())
-      break;
-    int32_t draft = drafts[i];
-    if (draft < 0 || uint32_t(draft) >= of.tokens ||
-        (row[size_t(draft) / 32] & bitOf(draft)) == 0)
-      return i + 1;
-    path.push_back(draft);
-  }
-  return count;
+  excludeWords(words);
+  return okStatus();
 }
 
 bool mtp::haveLongBadWords(const LogitRules &rules) {

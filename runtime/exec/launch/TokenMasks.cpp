@@ -4,6 +4,8 @@
 #include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 using namespace mtp;
 
@@ -25,9 +27,12 @@ bool mtp::showsPaths(const Plan &plan, const ProgramTable &programs,
 TokenMasks::TokenMasks(const Artifact &artifact, Executable &executable)
     : executable(executable),
       nodes(std::min<size_t>(mostNodes(*artifact.envelope), kMostMasks)),
-      width(maskWords(artifact.envelope->vocab())) {
-  if (artifact.findState(kLogitRules))
-    state = artifact.findState(kLogitMasks);
+      width(maskWords(artifact.envelope->vocab())),
+      draftWords(mostNodes(*artifact.envelope)) {
+  if (!artifact.findState(kLogitRules))
+    return;
+  state = artifact.findState(kLogitMasks);
+  draftState = artifact.findState(kHostDrafts);
 }
 
 Status TokenMasks::makeFirst(const TokenConstraint &constraint,
@@ -38,70 +43,139 @@ Status TokenMasks::makeFirst(const TokenConstraint &constraint,
   return makeNext(*matcher);
 }
 
-Status TokenMasks::makeNext(const ConstraintMatcher &matcher) {
+Status TokenMasks::makeNext(ConstraintMatcher &matcher) {
   words.resize(width);
-  return matcher.maskPath({}, words).status();
+  return matcher.mask(words);
 }
 
-/// Makes the masks of the rows after the drafts of a path. `path` has the nodes
-/// of the drafts, in order.
-Status TokenMasks::addPath(const ConstraintMatcher &matcher,
-                           std::span<const size_t> path,
-                           std::span<const int32_t> drafts) {
-  rows.resize((path.size() + 1) * width);
-  MTP_ASSIGN_OR_RETURN(size_t count, matcher.maskPath(drafts, rows));
-  for (size_t i = 1; i < count; ++i)
-    std::copy_n(rows.begin() + i * width, width,
-                words.begin() + path[i - 1] * width);
-  return okStatus();
-}
+//===----------------------------------------------------------------------===//
+// Paths of drafts
+//===----------------------------------------------------------------------===//
 
-/// Returns the nodes of the drafts that lead to a node, in order. Empty if a
-/// draft on the path is absent.
-static std::vector<size_t> pathTo(size_t node, const SeenDrafts &seen) {
-  std::vector<size_t> path;
-  while (node > 0) {
-    if (seen.tokens[node - 1] < 0)
-      return {};
-    path.push_back(node);
-    size_t parent = seen.parents.empty()
-                        ? node - 1
-                        : size_t(std::max(seen.parents[node], int32_t(0)));
+namespace {
+/// The nodes of a window as a tree, by their parents.
+struct WindowTree {
+  WindowTree(const SeenDrafts &seen, size_t count);
+
+  /// The parent of each node; 0 for the root.
+  std::vector<size_t> parents;
+  /// The child of each node with the longest path below; 0 for none.
+  std::vector<size_t> mains;
+  /// The number of drafts on the longest path below each node.
+  std::vector<size_t> below;
+};
+} // namespace
+
+WindowTree::WindowTree(const SeenDrafts &seen, size_t count)
+    : parents(count, 0), mains(count, 0), below(count, 0) {
+  for (size_t node = 1; node < count; ++node) {
+    parents[node] = node - 1;
     // A parent comes before its children.
-    node = std::min(parent, node - 1);
+    if (node < seen.parents.size())
+      parents[node] =
+          std::min(size_t(std::max(seen.parents[node], int32_t(0))), node - 1);
   }
-  std::ranges::reverse(path);
-  return path;
+  for (size_t node = count; node-- > 1;) {
+    size_t parent = parents[node];
+    if (below[node] + 1 < below[parent])
+      continue;
+    below[parent] = below[node] + 1;
+    mains[parent] = node;
+  }
 }
 
-Status TokenMasks::makePaths(const ConstraintMatcher &matcher,
-                             const SeenDrafts &seen) {
-  MTP_RETURN_IF_ERROR(makeNext(matcher));
-  size_t count = std::min<size_t>(seen.tokens.size() + 1, nodes);
-  // Any mask with a token will do where no draft can be accepted.
+/// Returns the only token of a mask; -1 if it has none or several.
+static int32_t onlyToken(std::span<const uint32_t> mask) {
+  int32_t only = -1;
+  for (size_t i = 0; i < mask.size(); ++i) {
+    if (mask[i] == 0)
+      continue;
+    if (only >= 0 || !std::has_single_bit(mask[i]))
+      return -1;
+    only = int32_t(i * 32) + std::countr_zero(mask[i]);
+  }
+  return only;
+}
+
+/// Makes the mask after a node's draft, and finds the tokens that the
+/// constraint forces there. The longest path below the node has `below` drafts.
+Status TokenMasks::maskNode(size_t node, size_t below, Place &place) {
+  std::span<uint32_t> mask(words.data() + node * width, width);
+  MTP_RETURN_IF_ERROR(place.matcher->mask(mask));
+  if (below == 0 || !place.forced.empty())
+    return okStatus();
+  place.forced = place.matcher->forced(below);
+  if (int32_t only = onlyToken(mask); place.forced.empty() && only >= 0)
+    place.forced = {only};
+  return okStatus();
+}
+
+bool TokenMasks::allows(size_t node, int32_t token) const {
+  return token >= 0 && size_t(token) / 32 < width &&
+         (words[node * width + size_t(token) / 32] >> token % 32 & 1) != 0;
+}
+
+/// Returns the token to verify as a child of `parent`, or -1 for none. Drafts
+/// that follow a forced token in place of another draft are left out: they
+/// were made for another text.
+int32_t TokenMasks::chooseDraft(size_t parent, const Place &from, bool isMain,
+                                int32_t draft) const {
+  if (!from.matcher)
+    return -1;
+  if (isMain && !from.forced.empty() && allows(parent, from.forced.front()))
+    return from.forced.front();
+  return from.isDrafted && allows(parent, draft) ? draft : -1;
+}
+
+Status TokenMasks::makePaths(ConstraintMatcher &matcher, size_t count,
+                             SeenDrafts &seen) {
+  count = std::clamp<size_t>(count, 1, std::min(nodes, seen.tokens.size() + 1));
+  WindowTree tree(seen, count);
   words.resize(count * width);
-  for (size_t node = 1; node < count; ++node)
-    std::copy_n(words.begin(), width, words.begin() + node * width);
-  // The path to a node covers all nodes on it, so the last ones come first.
-  std::vector<bool> isDone(count, false);
-  for (size_t node = count - 1; node > 0; --node) {
-    std::vector<size_t> path;
-    if (!isDone[node])
-      path = pathTo(node, seen);
-    std::vector<int32_t> drafts;
-    for (size_t on : path) {
-      isDone[on] = true;
-      drafts.push_back(seen.tokens[on - 1]);
+  std::vector<Place> places(count);
+  places[0].matcher = matcher.fork();
+  MTP_RETURN_IF_ERROR(maskNode(0, tree.below[0], places[0]));
+  std::fill(seen.tokens.begin() + long(count) - 1, seen.tokens.end(), -1);
+  for (size_t node = 1; node < count; ++node) {
+    size_t parent = tree.parents[node];
+    const Place &from = places[parent];
+    bool isMain = tree.mains[parent] == node;
+    int32_t &token = seen.tokens[node - 1];
+    int32_t draft =
+        std::exchange(token, chooseDraft(parent, from, isMain, token));
+    if (token < 0) {
+      // A mask with a token, for a row whose pick does not count.
+      std::copy_n(words.begin(), width, words.begin() + long(node * width));
+      continue;
     }
-    if (!path.empty())
-      MTP_RETURN_IF_ERROR(addPath(matcher, path, drafts));
+    Place &to = places[node];
+    to.matcher = from.matcher->fork();
+    to.isDrafted = from.isDrafted && token == draft;
+    if (!from.forced.empty() && token == from.forced.front())
+      to.forced.assign(from.forced.begin() + 1, from.forced.end());
+    MTP_RETURN_IF_ERROR(to.matcher->accept(token));
+    MTP_RETURN_IF_ERROR(maskNode(node, tree.below[node], to));
   }
   return okStatus();
 }
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
 
 Status TokenMasks::store(uint32_t slot) {
   uint64_t bytes = words.size() * sizeof(uint32_t);
   return executable.write({schema::Space::State, *state,
                            slot * nodes * width * sizeof(uint32_t), bytes},
                           words.data(), bytes);
+}
+
+Status TokenMasks::storeDrafts(uint32_t slot, const SeenDrafts &seen) {
+  std::vector<int32_t> tokens(draftWords, -1);
+  size_t count = std::min<size_t>(seen.tokens.size(), draftWords - 1);
+  std::copy_n(seen.tokens.begin(), count, tokens.begin() + 1);
+  uint64_t bytes = draftWords * sizeof(int32_t);
+  return executable.write(
+      {schema::Space::State, *draftState, slot * bytes, bytes}, tokens.data(),
+      bytes);
 }

@@ -38,7 +38,7 @@ static Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
 /// for the sequence. Its rows are as long as the vocabulary.
 static bool isOfRules(std::string_view name) {
   return name == kLogitRules || name == kTokenCounts || name == kLogitBias ||
-         name == kLogitPath || name == kLogitMasks;
+         name == kLogitPath || name == kLogitMasks || name == kHostDrafts;
 }
 
 Result<std::unique_ptr<SlotStates>> SlotStates::create(const Artifact &artifact,

@@ -166,14 +166,19 @@ Result<size_t> Matcher::maskPath(std::span<const int32_t> drafts,
     return invalidArgument(strCat("expected ", drafts.size() + 1, " masks of ",
                                   width, " words, got ", words.size(),
                                   " words"));
-  Matcher path(tokens);
-  path.generation = generation;
-  path.at = at;
+  Matcher path = fork();
   for (size_t row = 0;; ++row) {
     MTP_RETURN_IF_ERROR(path.mask(words.subspan(row * width, width)));
     if (row == drafts.size() || !path.tryAccept(drafts[row]))
       return row + 1;
   }
+}
+
+Matcher Matcher::fork() const {
+  Matcher copy(tokens);
+  copy.generation = generation;
+  copy.at = at;
+  return copy;
 }
 
 bool Matcher::isTerminated() const {

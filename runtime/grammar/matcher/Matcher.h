@@ -54,6 +54,9 @@ public:
   Result<size_t> maskPath(std::span<const int32_t> drafts,
                           std::span<uint32_t> words) const;
 
+  /// Returns a sequence with an equal text whose tokens cannot be taken back.
+  Matcher fork() const;
+
   /// Whether the text is complete, so that end tokens are allowed.
   bool isTerminated() const;
   /// Whether an end token was accepted. Only end tokens are allowed then.

@@ -20,8 +20,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <vector>
 
 namespace mtp {
+
+class Model;
 
 /// The place of one text in a constraint.
 class ConstraintMatcher {
@@ -32,13 +36,21 @@ public:
   /// then fails with this error.
   virtual Status accept(int32_t token) = 0;
 
-  /// Sets row i of `words` to the tokens that may follow the text and the first
-  /// i drafts, without effect on the text. A row has a bit per token, in words
-  /// of 32 bits, and `words` a row more than there are drafts. Stops at the
-  /// first draft that is not allowed. Returns the number of rows that are set,
-  /// at least 1. An end token must have its bit only where the text may end.
-  virtual Result<size_t> maskPath(std::span<const int32_t> drafts,
-                                  std::span<uint32_t> words) const = 0;
+  /// Sets the bit of each token that may follow the text, and clears all other
+  /// bits. `words` has an element for each 32 tokens. An end token must have
+  /// its bit only where the text may end. If the function fails, the sequence
+  /// fails with this error.
+  virtual Status mask(std::span<uint32_t> words) = 0;
+
+  /// Returns a place of its own with an equal text. The session follows paths
+  /// of drafts with such places.
+  virtual std::unique_ptr<ConstraintMatcher> fork() const = 0;
+
+  /// Returns tokens that will probably follow, in order and at most `most`,
+  /// because the constraint leaves no choice of text. The session proposes them
+  /// in place of drafts. Output does not depend on them. Empty if there is a
+  /// choice.
+  virtual std::vector<int32_t> forced(size_t most) { return {}; }
 };
 
 /// A set of texts over a vocabulary. Immutable.
@@ -51,6 +63,31 @@ public:
   /// Returns the place of the empty text.
   virtual std::unique_ptr<ConstraintMatcher> begin() const = 0;
 };
+
+/// A description of a set of texts.
+struct ConstraintSource {
+  enum class Kind : uint8_t {
+    JsonObject, ///< Any JSON object.
+    JsonSchema, ///< `text` is a JSON Schema.
+    Regex,      ///< `text` is a regular expression of whole texts.
+    Gbnf,       ///< `text` is a grammar of llama.cpp.
+    Choice,     ///< One of `choices`.
+  };
+  Kind kind = Kind::JsonObject;
+  std::string text;
+  std::vector<std::string> choices;
+};
+
+/// Compiles texts to a constraint of a model's requests. Such a sequence ends
+/// with its text. Requests with equal sources should share a constraint, which
+/// keeps masks. Thread-safe; takes up to seconds for the largest sources.
+///
+/// Fails with FailedPrecondition if the artifact has no model, no tokenizer or
+/// no end tokens. Fails with InvalidArgument if the source is malformed or
+/// allows no text, with Unimplemented if it needs something that is not
+/// supported, and with ResourceExhausted at a limit. Messages name the place.
+Result<std::shared_ptr<const TokenConstraint>>
+compileConstraint(const Model &model, const ConstraintSource &source);
 
 } // namespace mtp
 

@@ -464,6 +464,32 @@ typedef struct mtp_token_bias {
   float bias;    /* finite, or -infinity: the token is never picked */
 } mtp_token_bias;
 
+/* A set of texts, by which requests restrict their output. Immutable; several
+   threads and sessions may use one. Requests with equal texts should share one,
+   since it keeps what it has computed. */
+typedef struct mtp_constraint mtp_constraint;
+
+typedef enum mtp_constraint_kind {
+  MTP_CONSTRAINT_JSON_OBJECT = 0, /* any JSON object; no text */
+  MTP_CONSTRAINT_JSON_SCHEMA = 1, /* one text, a JSON Schema */
+  MTP_CONSTRAINT_REGEX = 2,       /* one text, an expression of whole outputs */
+  MTP_CONSTRAINT_GBNF = 3,        /* one text, a grammar of llama.cpp */
+  MTP_CONSTRAINT_CHOICE = 4       /* the texts are the possible outputs */
+} mtp_constraint_kind;
+
+/* Compiles texts of an mtp_constraint_kind for the requests of a model. The
+   caller frees the constraint, before or after the requests that use it end.
+   MTP_FAILED_PRECONDITION if the artifact has no model, no tokenizer or no end
+   tokens. MTP_INVALID_ARGUMENT for an unknown kind, a wrong number of texts, or
+   a text that is malformed or allows no output. MTP_UNIMPLEMENTED for what is
+   not supported, for example a keyword of a schema. MTP_RESOURCE_EXHAUSTED at a
+   limit. The message names the place in the text. */
+mtp_status mtp_constraint_create(const mtp_model *model, int32_t kind,
+                                 const char *const *texts, size_t text_count,
+                                 mtp_constraint **constraint);
+/* Frees a constraint, which may be null. */
+void mtp_constraint_free(mtp_constraint *constraint);
+
 /* A prompt and how to continue it. The arrays are copied. */
 typedef struct mtp_request {
   size_t size;
@@ -539,6 +565,11 @@ typedef struct mtp_request {
                                      While a sequence with words of several
                                      tokens runs, a launch has one round */
   size_t bad_word_count;
+  const mtp_constraint *constraint; /* the texts that the output may have; null:
+                                       any. The session keeps what it needs of
+                                       the constraint. MTP_INVALID_ARGUMENT if
+                                       the model was imported with
+                                       --without-logit-rules */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,

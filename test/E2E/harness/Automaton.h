@@ -10,61 +10,71 @@
 
 namespace mtp::test {
 
+/// The texts of an Automaton.
+struct AutomatonTexts {
+  uint32_t vocab = 0;
+  int32_t first = 0;
+  /// Each text ends with `end` after this number of tokens; 0: without end.
+  size_t length = 0;
+  int32_t end = 0;
+  /// Whether each place allows one token only.
+  bool isForced = false;
+};
+
 /// The place of a text in an Automaton. In each of 7 states 4 of 7 tokens are
-/// allowed, and each token leads to another state.
+/// allowed, but in state 3 only one token. Each token leads to another state.
 class AutomatonMatcher : public ConstraintMatcher {
 public:
   static constexpr int32_t kStates = 7;
 
-  AutomatonMatcher(uint32_t vocab, int32_t state)
-      : vocab(vocab), state(state) {}
-
-  static bool allows(int32_t state, int32_t token) {
-    return token >= 0 && (token * 3 + state) % kStates < 4;
-  }
-  static int32_t after(int32_t state, int32_t token) {
-    return (state + token) % kStates;
-  }
+  explicit AutomatonMatcher(const AutomatonTexts &texts)
+      : texts(texts), state(texts.first) {}
 
   Status accept(int32_t token) override {
-    if (!allows(state, token))
+    if (!allows(token))
       return Status(StatusCode::InvalidArgument, "a token is not allowed");
-    state = after(state, token);
+    state = (state + token) % kStates;
+    ++count;
     return Status();
   }
-  Result<size_t> maskPath(std::span<const int32_t> drafts,
-                          std::span<uint32_t> words) const override {
-    size_t width = (vocab + 31) / 32;
-    int32_t at = state;
-    for (size_t row = 0;; ++row) {
-      std::span<uint32_t> mask = words.subspan(row * width, width);
-      std::ranges::fill(mask, 0);
-      for (uint32_t token = 0; token < vocab; ++token)
-        if (allows(at, int32_t(token)))
-          mask[token / 32] |= 1u << token % 32;
-      if (row == drafts.size() || !allows(at, drafts[row]))
-        return row + 1;
-      at = after(at, drafts[row]);
-    }
+  Status mask(std::span<uint32_t> words) override {
+    std::ranges::fill(words, 0);
+    for (uint32_t token = 0; token < texts.vocab; ++token)
+      if (allows(int32_t(token)))
+        words[token / 32] |= 1u << token % 32;
+    return Status();
+  }
+  std::unique_ptr<ConstraintMatcher> fork() const override {
+    return std::make_unique<AutomatonMatcher>(*this);
   }
 
 private:
-  uint32_t vocab;
+  bool allows(int32_t token) const {
+    if (texts.length > 0 && count >= texts.length)
+      return token == texts.end;
+    if (texts.isForced || state == 3)
+      return token == int32_t((count * 5 + 11) % texts.vocab);
+    return token >= 0 && (token * 3 + state) % kStates < 4 &&
+           (texts.length == 0 || token != texts.end);
+  }
+
+  AutomatonTexts texts;
   int32_t state;
+  size_t count = 0;
 };
 
 class Automaton : public TokenConstraint {
 public:
-  Automaton(uint32_t tokens, int32_t first) : tokens(tokens), first(first) {}
+  explicit Automaton(const AutomatonTexts &texts) : texts(texts) {}
+  Automaton(uint32_t vocab, int32_t first) : texts{vocab, first} {}
 
-  uint32_t vocab() const override { return tokens; }
+  uint32_t vocab() const override { return texts.vocab; }
   std::unique_ptr<ConstraintMatcher> begin() const override {
-    return std::make_unique<AutomatonMatcher>(tokens, first);
+    return std::make_unique<AutomatonMatcher>(texts);
   }
 
 private:
-  uint32_t tokens;
-  int32_t first;
+  AutomatonTexts texts;
 };
 
 } // namespace mtp::test

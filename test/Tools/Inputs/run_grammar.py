@@ -3,7 +3,8 @@
 
   run_grammar.py MODEL.bin
 
-All texts match, and their tokens are the same without drafts, with drafts, alone and in a batch.
+All texts end and match, and their tokens are the same without drafts, with drafts, alone and in a
+batch.
 """
 
 import json
@@ -22,13 +23,15 @@ SCHEMA = {
     "required": ["kind", "age", "names", "wild"],
     "additionalProperties": False,
 }
-GRAMMAR = 'root ::= word (" " word){2,4} "."\nword ::= [a-z]{1,6} | "<" word ">"\n'
+GRAMMAR = ('root ::= word (" " word){2,4} "."\n'
+           'word ::= letters | "<" (letters | "<" letters ">") ">"\n'
+           'letters ::= [a-z]{1,6}\n')
 WORD = r"(<*[a-z]{1,6}>*)"
 PROMPTS = ["Once upon a time", "The fox", "A list:", "1 2 3"]
 
 
 def run(artifact, flags, prompts, k):
-    command = ["mtp-run", artifact, "--json", "-n", "120", "--threads=1", "-k", str(k), *flags]
+    command = ["mtp-run", artifact, "--json", "-n", "900", "--threads=1", "-k", str(k), *flags]
     for prompt in prompts:
         command += ["--prompt", prompt]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
@@ -64,9 +67,9 @@ def main():
                 alone, = run(artifact, flags, [prompt], 0)
                 assert sequence["output_ids"] == alone["output_ids"], (flags, prompt)
                 accepted += sum(sequence["accepted"])
-                if sequence["finish"] == "stop":
-                    matches(sequence["text"])
-                    ended += 1
+                assert sequence["finish"] == "stop", (flags, prompt, sequence["text"])
+                matches(sequence["text"])
+                ended += 1
     print(f"{ended} texts match")
     print(f"{accepted} drafts accepted")
 

@@ -65,7 +65,8 @@ GrammarCompiler::Made GrammarCompiler::makeCalls(const ToolUse &use,
   MTP_ASSIGN_OR_RETURN(auto compiled,
                        compileCalls(use.facts.format, *use.set, demand));
   MTP_ASSIGN_OR_RETURN(auto vocabulary, vocabularyOf(/*hasMarks=*/true));
-  return makeConstraint(std::move(compiled), std::move(vocabulary));
+  return makeConstraint(std::move(compiled), std::move(vocabulary),
+                        facts.tokenizer);
 }
 
 GrammarCompiler::Made GrammarCompiler::make(const GrammarRequest &asked,
@@ -78,7 +79,8 @@ GrammarCompiler::Made GrammarCompiler::make(const GrammarRequest &asked,
   bool hasMarks = start.place == ReasoningPlace::Before ||
                   start.place == ReasoningPlace::Inside;
   MTP_ASSIGN_OR_RETURN(auto vocabulary, vocabularyOf(hasMarks));
-  return makeConstraint(std::move(compiled), std::move(vocabulary));
+  return makeConstraint(std::move(compiled), std::move(vocabulary),
+                        facts.tokenizer);
 }
 
 MaybeError

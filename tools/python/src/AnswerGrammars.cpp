@@ -26,7 +26,7 @@ AnswerGrammars::make(std::shared_ptr<const grammar::Grammar> grammar,
       return made.status();
     vocabulary = std::move(*made);
   }
-  return makeConstraint(std::move(grammar), vocabulary);
+  return makeConstraint(std::move(grammar), vocabulary, &tokenizer);
 }
 
 AnswerGrammars::Made AnswerGrammars::find(const grammar::Source &source,

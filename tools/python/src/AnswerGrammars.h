@@ -35,8 +35,8 @@ class AnswerGrammars {
 public:
   using Made = KeptConstraints::Made;
 
-  /// `tokenizer` must outlive the object. `vocab` and `ends` are as for
-  /// grammarVocabulary().
+  /// `tokenizer` must outlive the object and its constraints. `vocab` and
+  /// `ends` are as for grammarVocabulary().
   AnswerGrammars(const Tokenizer &tokenizer, uint32_t vocab,
                  std::vector<int32_t> ends)
       : tokenizer(tokenizer), vocab(vocab), ends(std::move(ends)) {}
