@@ -15,9 +15,11 @@ static std::string keyOf(const GrammarRequest &asked,
                 constraintKey(asked.source, asked.isCompact));
 }
 static std::string keyOf(const ToolUse &use, const CallDemand &demand) {
-  return strCat("calls ", int(demand.start.place), int(demand.isRequired),
-                int(demand.isParallel), demand.only ? demand.only->name : "",
-                " ", use.items);
+  std::string key = strCat("calls ", int(demand.start.place),
+                           int(demand.isRequired), int(demand.isParallel), " ");
+  for (const AllowedTool &tool : use.allowed)
+    key += tool.name + " ";
+  return key + use.items;
 }
 
 AnswerStart GrammarCompiler::startOf(std::string_view prompt) const {
@@ -37,8 +39,6 @@ CallDemand GrammarCompiler::demandOf(const ToolUse &use,
   CallDemand demand;
   demand.isRequired = use.mustCall();
   demand.isParallel = use.isParallel;
-  if (use.choice == ToolChoice::Named)
-    demand.only = use.set->find(use.named);
   demand.start = start;
   return demand;
 }

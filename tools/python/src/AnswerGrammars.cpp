@@ -4,14 +4,10 @@
 
 #include "runtime/core/StrCat.h"
 
-#include <algorithm>
-
 using namespace mtp;
 using namespace mtp::python;
 
-bool AnswerTools::hasStrict() const {
-  return std::ranges::any_of(set.tools(), &Tool::isStrict);
-}
+bool AnswerTools::hasStrict() const { return set.hasStrict(); }
 
 AnswerGrammars::Made
 AnswerGrammars::make(std::shared_ptr<const grammar::Grammar> grammar,
@@ -58,8 +54,6 @@ AnswerGrammars::Made AnswerGrammars::findCalls(const AnswerTools &tools,
     CallDemand demand;
     demand.isRequired = tools.isRequired;
     demand.isParallel = tools.isParallel;
-    if (!tools.only.empty())
-      demand.only = tools.set.find(tools.only);
     demand.start = start;
     MTP_ASSIGN_OR_RETURN(auto compiled,
                          compileCalls(tools.format, tools.set, demand));

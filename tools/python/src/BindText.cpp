@@ -102,6 +102,7 @@ static ToolsHandle readTools(const ModelHandle &handle, const std::string &json,
                  "of one of 'tools', got '",
                  choice, "'")));
     tools->only = choice;
+    tools->set.restrictTo({&choice, 1});
   }
   return {std::move(tools)};
 }
