@@ -128,7 +128,12 @@ def encode_chat(model: Model, request: str) -> tuple[str, list[int]]: ...
 def end() -> None: ...
 def call_form(model: Model) -> tuple[bool, bool]: ...
 def read_tools(
-    model: Model, json: str, parser: str, choice: str, is_parallel: bool
+    model: Model,
+    json: str,
+    parser: str,
+    is_required: bool,
+    allowed: Sequence[tuple[str, str]],
+    is_parallel: bool,
 ) -> Tools: ...
 def answer(
     model: Model,

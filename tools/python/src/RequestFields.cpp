@@ -185,7 +185,7 @@ python::constraintOf(const nb::dict &fields) {
     asked.prompt = nb::cast<std::string>(start[1]);
   }
   if (fields.contains("calls")) {
-    asked.tools = nb::cast<const ToolsHandle &>(fields["calls"]).tools;
+    asked.calls = nb::cast<const ToolsHandle &>(fields["calls"]).calls;
     return std::pair(std::move(asked), std::string("tools"));
   }
   if (!fields.contains("constraint"))
