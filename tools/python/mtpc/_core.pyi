@@ -135,6 +135,7 @@ def read_tools(
     allowed: Sequence[tuple[str, str]],
     is_parallel: bool,
 ) -> Tools: ...
+def bad_word(model: Model, path: str, word: str) -> list[list[int]]: ...
 def answer(
     model: Model,
     reasoning: str,

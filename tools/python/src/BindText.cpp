@@ -1,6 +1,7 @@
 //===- BindText.cpp - Texts of prompts and answers ------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/tokenizer/BadWordTokens.h"
 #include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
@@ -35,6 +36,17 @@ static std::string decode(const ModelHandle &handle, const Ids &ids,
   DecodeOptions options;
   options.skipSpecial = skipSpecial;
   return take(take(handle.loaded->tokenizer())->decode(ids, options));
+}
+
+/// Returns the token sequences of a bad word. `path` begins errors.
+static std::vector<Ids> badWord(const ModelHandle &handle,
+                                const std::string &path,
+                                const std::string &word) {
+  std::vector<Ids> sequences;
+  Status added = addBadWord(*take(handle.loaded->tokenizer()), word, sequences);
+  if (!added.isOk())
+    throw StatusError({added.code(), strCat(path, ": ", added.message())});
+  return sequences;
 }
 
 /// Returns names separated by commas.
@@ -151,6 +163,7 @@ void python::bindText(nb::module_ &module) {
       });
   module.def("read_tools", &readTools, "model"_a, "json"_a, "parser"_a,
              "is_required"_a, "allowed"_a, "is_parallel"_a);
+  module.def("bad_word", &badWord, "model"_a, "path"_a, "word"_a);
   nb::class_<AnswerText>(module, "Answer").def("read_all", &readAll, "ids"_a);
   module.def("answer", &makeAnswer, "model"_a, "reasoning"_a, "prompt"_a,
              "stop"_a, "min_tokens"_a, "tools"_a.none());
