@@ -543,7 +543,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Rules, Lossless,
                          testing::Values("mimo-mtp1.rules", "mtp-static.rules",
                                          "mtp-beam.rules", "mtp-wide.rules",
-                                         "qwen3.rules"),
+                                         "qwen3.rules", "mimo-few.rules"),
                          nameOf);
 
 // Types of the KV cache.
