@@ -206,8 +206,9 @@ def request_fields(model: Model, prompt: Prompt, options: Mapping[str, Any]) -> 
         _set_logit_bias(fields)
     if "bad_words" in fields:
         _set_bad_words(model, fields)
-    if "cache_salt" in fields:
-        utf8("cache_salt", fields["cache_salt"])
+    for name in ("cache_salt", "kind"):
+        if name in fields:
+            utf8(name, fields[name])
     if "inputs" in fields:
         inputs = fields["inputs"]
         if not isinstance(inputs, Mapping):

@@ -94,6 +94,8 @@ class RequestOptions(TypedDict, total=False):
     """Fair-share group."""
     cache_salt: str
     """Sequences share KV pages only if their salts are equal."""
+    kind: str
+    """Kind of text. Automatic k starts from the acceptance that the profile has of this kind."""
     inputs: Mapping[str, npt.ArrayLike]
     """Arrays by the names of Model.request_inputs."""
     outputs: Sequence[str]

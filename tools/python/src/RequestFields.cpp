@@ -155,6 +155,7 @@ Request python::requestOf(const nb::dict &fields) {
   read(fields, "priority", r.priority);
   read(fields, "group", r.group);
   read(fields, "cache_salt", r.cacheSalt);
+  read(fields, "kind", r.kind);
   read(fields, "k", r.k);
   read(fields, "outputs", r.outputs);
   read(fields, "sees_drafts", r.seesDrafts);
