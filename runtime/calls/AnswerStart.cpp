@@ -19,6 +19,16 @@ static void addGap(AutomatonBuilder &builder, StateId from, StateId to) {
   });
 }
 
+AnswerStart mtp::findStart(ReasoningFormat reasoning, std::string_view prompt,
+                           std::string_view templateSource) {
+  AnswerStart start = {reasoning, findReasoningPlace(reasoning, prompt)};
+  bool hasMarks = templateSource.find(reasoningMarks(reasoning).open) !=
+                  std::string_view::npos;
+  if (start.place == ReasoningPlace::Before && !hasMarks)
+    start.place = ReasoningPlace::None;
+  return start;
+}
+
 void mtp::addStart(AutomatonBuilder &builder, const AnswerStart &start,
                    StateId from, StateId to) {
   ReasoningMarks marks = reasoningMarks(start.reasoning);

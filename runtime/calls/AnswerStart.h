@@ -14,6 +14,12 @@ struct AnswerStart {
   ReasoningPlace place = ReasoningPlace::None;
 };
 
+/// Returns how the answer to a prompt begins. Reasoning may follow a prompt
+/// without marks if the source of the chat template has the opening mark: a
+/// format may be assumed for a model that does not reason.
+AnswerStart findStart(ReasoningFormat reasoning, std::string_view prompt,
+                      std::string_view templateSource);
+
 /// Adds the reasoning, and at most two spaces or line ends after it.
 void addStart(grammar::AutomatonBuilder &builder, const AnswerStart &start,
               grammar::StateId from, grammar::StateId to);

@@ -21,15 +21,8 @@ static std::string keyOf(const ToolUse &use, const CallDemand &demand) {
 }
 
 AnswerStart GrammarCompiler::startOf(std::string_view prompt) const {
-  AnswerStart start = {facts.reasoning,
-                       findReasoningPlace(facts.reasoning, prompt)};
-  // A format is assumed even if the template has no marks.
-  bool hasMarks =
-      facts.chat->source(/*hasTools=*/true)
-          .find(reasoningMarks(facts.reasoning).open) != std::string_view::npos;
-  if (start.place == ReasoningPlace::Before && !hasMarks)
-    start.place = ReasoningPlace::None;
-  return start;
+  return findStart(facts.reasoning, prompt,
+                   facts.chat->source(/*hasTools=*/true));
 }
 
 CallDemand GrammarCompiler::demandOf(const ToolUse &use,
