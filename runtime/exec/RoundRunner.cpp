@@ -35,7 +35,7 @@ RoundPlan RoundRunner::plan(std::vector<Member> &members) {
       parts.setup.beforeRound(sequence->id, drafts.k, residency.drafters);
     candidates.push_back({sequence->id, drafts.k,
                           drafts.choosesK ? &drafts.history : nullptr,
-                          residency.length, residency.accepted});
+                          residency.length, residency.accepted, drafts.forced});
   }
   RoundPlan plan = planner.plan(candidates);
   // Both are in order of id.
@@ -206,8 +206,8 @@ Status RoundRunner::start() {
   return parts.launch.isStopped() ? answerStop() : okStatus();
 }
 
-/// Writes the masks of the next tokens of constrained sequences. A sequence
-/// whose constraint cannot give a mask fails.
+/// Writes the masks of the next tokens of constrained sequences, and counts
+/// their forced tokens. A sequence whose constraint cannot give a mask fails.
 Status RoundRunner::maskAnchors() {
   for (Sequence *sequence : parts.table.running()) {
     if (!sequence->matcher)
@@ -216,6 +216,9 @@ Status RoundRunner::maskAnchors() {
       parts.ends.fail(*sequence, std::move(made));
     else
       MTP_RETURN_IF_ERROR(parts.masks.store(sequence->residency->slot));
+    SequenceDrafts &drafts = sequence->drafts;
+    if (drafts.k > 0 && sequence->isRunning())
+      drafts.forced = uint32_t(sequence->matcher->forced(drafts.k).size());
   }
   return okStatus();
 }
@@ -333,7 +336,7 @@ Status RoundRunner::apply(Sequence &sequence,
   residency.accepted = uint32_t(tokens.size()) - 1;
   // A draft that the drafter left out counts as one that was rejected.
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
-                     residency.accepted);
+                     residency.accepted, sequence.drafts.forced);
   if (parts.recorder)
     MTP_RETURN_IF_ERROR(record(sequence, tokens, anchor, row));
   parts.memory->publishRound(sequence.kept, residency);

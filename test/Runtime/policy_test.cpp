@@ -214,6 +214,29 @@ class DraftPolicyOn : public testing::TestWithParam<Machine> {};
 
 } // namespace
 
+// In turns of 20 rounds, a constraint forces the next tokens or none. Drafts
+// after them are never accepted.
+TEST(DraftPolicy, ForcedTokensAreNoDrafts) {
+  DraftPolicy policy;
+  DraftHistory history;
+  uint64_t forcedDrafts = 0, ownDrafts = 0;
+  constexpr int kRounds = 800, kTurn = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    bool isForced = round / kTurn % 2 != 0;
+    DraftPolicy::Slot slot{&history, kMaxK, 100, isForced ? kMaxK : 0};
+    DraftPolicy::Choice choice = policy.choose({&slot, 1});
+    uint32_t drafts = choice.drafts[0], accepted = isForced ? drafts : 0;
+    policy.addOutcome(history, choice.k, drafts, accepted, slot.forced);
+    RoundCostModel::Work work{1, choice.k, 1 + drafts, 100};
+    policy.addRound(work, kMachines[0].seconds(work));
+    if (round >= kRounds / 2)
+      (isForced ? forcedDrafts : ownDrafts) += drafts;
+  }
+  EXPECT_GT(double(forcedDrafts) / (kRounds / 4), 3.5);
+  EXPECT_LT(double(ownDrafts) / (kRounds / 4), 0.5);
+  EXPECT_LT(history.rate(0, 0.5, /*weight=*/1), 0.2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
                          [](const auto &info) { return info.param.name; });
 

@@ -293,6 +293,12 @@ static Status checkMaxTokens(const RunOptions &o) {
              : okStatus();
 }
 
+static Status checkGrammar(const RunOptions &o) {
+  return !o.grammar.empty() && !o.jsonSchema.empty()
+             ? invalidArgument("expected --grammar or --json-schema, got both")
+             : okStatus();
+}
+
 /// Fails if a number of likeliest tokens is out of range.
 static Status checkLogprobs(const LogprobsRequest &o) {
   using Given = std::pair<const char *, std::optional<uint32_t>>;
@@ -312,6 +318,7 @@ static Status checkChatFlags(CLI::App &app, const RunOptions &o) {
                            "--prompt-logprobs", "--max-batch", "--max-slots"})
     if (app.count(name) > 0)
       return invalidArgument(strCat("expected no ", name, " with --chat"));
+  MTP_RETURN_IF_ERROR(checkGrammar(o));
   return checkMaxTokens(o);
 }
 
@@ -358,8 +365,7 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
                            "or --function");
   if (o.draftRounds && !o.json)
     return invalidArgument("expected --json with --draft-rounds");
-  if (!o.grammar.empty() && !o.jsonSchema.empty())
-    return invalidArgument("expected --grammar or --json-schema, got both");
+  MTP_RETURN_IF_ERROR(checkGrammar(o));
   MTP_RETURN_IF_ERROR(checkLogprobs(o.logprobs));
   return checkMaxTokens(o);
 }
