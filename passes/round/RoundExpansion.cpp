@@ -109,10 +109,14 @@ Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
 void mlir::mtp::takeHostDrafts(SlotBody &body, VerifyOp op,
                                MutableArrayRef<Value> drafts) {
   auto module = op->getParentOfType<ModuleOp>();
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
   if (!hasState(module, states::kLogitRules) ||
-      !hasState(module, states::kLogitMasks) || !followsLimit(op) ||
+      !hasState(module, states::kLogitMasks) || accepts.empty() ||
       op->getBlock()->getOps<AwaitHostOp>().empty())
     return;
+  for (AcceptOp accept : accepts)
+    if (accept.getDrafts() != op.getDrafts())
+      return;
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
   Value hasMasks = hasRule(body, ::mtp::kRuleTokenMasks);

@@ -174,8 +174,7 @@ static Status checkConstraint(const Model::Impl &model,
       !model.artifact().findState(kLogitMasks))
     return invalidArgument(strCat("expected no ", what,
                                   ", as the model was imported with "
-                                  "--without-logit-rules or an --accept rule "
-                                  "other than exact"));
+                                  "--without-logit-rules"));
   if (!request.constraint)
     return okStatus();
   uint32_t vocab = model.envelope->vocab;
@@ -254,8 +253,7 @@ Status mtp::checkRequest(const Model::Impl &model,
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument(
         "expected no penalties, bias, allowed tokens or bad "
-        "words, as the model was imported with --without-logit-rules "
-        "or an --accept rule other than exact");
+        "words, as the model was imported with --without-logit-rules");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
