@@ -108,10 +108,14 @@ Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
 
 Value mlir::mtp::hasHostDrafts(SlotBody &body, VerifyOp op) {
   auto module = op->getParentOfType<ModuleOp>();
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
   if (!hasState(module, states::kLogitRules) ||
-      !hasState(module, states::kLogitMasks) || !followsLimit(op) ||
+      !hasState(module, states::kLogitMasks) || accepts.empty() ||
       op->getBlock()->getOps<AwaitHostOp>().empty())
     return {};
+  for (AcceptOp accept : accepts)
+    if (accept.getDrafts() != op.getDrafts())
+      return {};
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
   return hasRule(body, ::mtp::kRuleTokenMasks);

@@ -65,9 +65,9 @@ protected:
   /// be shorter than k.
   uint64_t perRound(uint64_t k) const {
     std::string_view name = GetParam().artifact;
-    if (name.starts_with("mtp-static"))
+    if (name.starts_with("mtp-static."))
       return 1;
-    return name.starts_with("mtp-beam") ? std::min<uint64_t>(k + 1, 2) : k + 1;
+    return name.starts_with("mtp-beam.") ? std::min<uint64_t>(k + 1, 2) : k + 1;
   }
 };
 

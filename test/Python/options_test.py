@@ -157,6 +157,13 @@ class Rules(unittest.TestCase):
         self.assertGreaterEqual(len(done.tokens), 20)
         self.assertNotIn(stop, done.tokens[:20])
 
+    def test_rules_that_leave_no_token(self):
+        for options, names in (({"logit_bias": {5: -math.inf}}, "a bias of -infinity"),
+                               ({"regex": "0+"}, "grammar")):
+            with self.assertRaisesRegex(mtpc.InvalidArgumentError,
+                                        rf"leave none \(allowed tokens, {names}\)"):
+                self.model.generate(TEXT, allowed_tokens=[5], **options)
+
     def test_a_model_without_rules(self):
         model = support.bundled(without_logit_rules=True)
         self.assertEqual((model.has_logit_rules, model.masks_tokens), (False, False))

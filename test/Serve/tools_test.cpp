@@ -137,8 +137,7 @@ TEST(ToolRequests, nameTheWrongField) {
   EXPECT_EQ(
       rig.chatPrompt(strCat(kChatTools, R"(, "tool_choice": "required")")),
       "tool_choice | expected 'tool_choice' to be 'auto' or 'none', as the "
-      "model was imported with --without-logit-rules or an --accept rule other "
-      "than exact");
+      "model was imported with --without-logit-rules");
   EXPECT_EQ(ToolRig(ToolFormat::None).chatPrompt(kChatTools),
             "tools | tools: expected none, because the chat template has no "
             "known format of tool calls (mtp-serve --tool-parser names one)");

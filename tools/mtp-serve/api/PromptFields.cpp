@@ -272,8 +272,7 @@ static MaybeError settleCalls(GenerationRequest &request,
                              "as the model ",
                              facts.hasLogitRules
                                  ? "has no tokenizer or no end tokens"
-                                 : "was imported with --without-logit-rules "
-                                   "or an --accept rule other than exact"));
+                                 : "was imported with --without-logit-rules"));
   // A format is that of a text for the user, which the answer does not have.
   bool isFormat = request.grammar && request.grammar->isAnswerFormat;
   if (request.grammar && !isFormat)

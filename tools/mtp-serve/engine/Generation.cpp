@@ -119,11 +119,11 @@ void Generation::take(const EngineEvent &event) {
     choice.end(event.finish, event.statistics, event.stopToken);
     ++ended;
   }
-  // A failure before acceptance is the request's fault, a later one is not. An
-  // answer that a stop string has ended is complete.
+  // A failure before acceptance is the request's fault, and so are rules that
+  // leave no token. An answer that a stop string has ended is complete.
   if (event.finish == FinishReason::Failed && !wasComplete) {
     ApiError error = errorOf(event.error);
-    if (answer.isAccepted)
+    if (answer.isAccepted && event.error.code() != StatusCode::InvalidArgument)
       error.status = 500;
     fail(std::move(error));
   }
