@@ -4,7 +4,7 @@
 #define MTP_TOOLS_MTP_RUN_CONSTRAINT_H
 
 #include "mtp/tokenizer.h"
-#include "runtime/calls/AnswerStart.h"
+#include "runtime/constraint/answers/AnswerConstraints.h"
 #include "tools/mtp-run/Options.h"
 
 #include <memory>
@@ -13,15 +13,16 @@
 
 namespace mtp {
 
-/// The grammar of --grammar or --json-schema. Without a flag there is none, and
-/// all constraints are null.
+/// The grammar of --grammar, --json-schema, or their files. Without a flag there
+/// is none, and all constraints are null.
 class RunGrammar {
 public:
   using Made = Result<std::shared_ptr<const TokenConstraint>>;
 
-  /// Reads the flag's file and compiles the grammar. `tokenizer` is the
-  /// model's; null if the model has none. Both must outlive the grammar and its
-  /// constraints.
+  /// Reads the flags and compiles the grammar. `tokenizer` is the model's; null
+  /// if the model has none. Both must outlive the grammar and its constraints.
+  /// Fails if more than one flag is given, and with the flag in front of an
+  /// error of its file or text.
   static Result<RunGrammar> read(const RunOptions &options, const Model &model,
                                  const Tokenizer *tokenizer);
 
@@ -39,10 +40,10 @@ private:
   const Model *model = nullptr;
   const Tokenizer *tokenizer = nullptr;
   grammar::Source source;
-  /// The flag and its file, for messages.
+  /// The flag, and its file if it names one, for messages.
   std::string origin;
-  /// The constraint without reasoning; null without a flag.
-  std::shared_ptr<const TokenConstraint> plain;
+  /// Null without a flag.
+  std::shared_ptr<AnswerConstraints> answers;
 };
 
 } // namespace mtp
