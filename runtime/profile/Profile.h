@@ -73,11 +73,10 @@ struct MachineCosts {
   /// Algorithms of a GPU's library.
   std::vector<GemmChoice> gemms;
 
-  /// Returns the time that stands for a cost: the median. Other processes only
-  /// make runs longer, so on a busy machine it is the lower quartile.
-  double secondsOf(const Cost &cost) const {
-    return isBusy ? cost.lower : cost.median;
-  }
+  /// Returns the time that stands for a cost: the lower quartile. Other
+  /// processes only make runs longer, and a median of few runs has some of
+  /// them.
+  double secondsOf(const Cost &cost) const { return cost.lower; }
   bool isOfMachine(const MachineCosts &other) const {
     return name == other.name && threads == other.threads;
   }

@@ -15,9 +15,13 @@
 using namespace mtp;
 using namespace mtp::tune;
 
-/// Rounds of one k before the next k has its turn, turns of each k in a pass,
-/// and passes over all numbers of slots and contexts.
-static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 4, kPasses = 3;
+/// Rounds of one k before the next k has its turn, and turns of each k in a
+/// pass.
+static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 4;
+/// Passes over all numbers of slots and contexts: at least, and at most if
+/// they begin within a share of the time.
+static constexpr uint32_t kPasses = 3, kMostPasses = 8;
+static constexpr double kPassShare = 0.5;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
 /// Tokens after each prompt.
@@ -300,7 +304,11 @@ Status Tuner::readPrompts() {
 Status Tuner::run(Measured &result) {
   MTP_RETURN_IF_ERROR(readPrompts());
   MTP_RETURN_IF_ERROR(measureTexts(result.profile));
-  for (uint32_t pass = 0; pass < kPasses; ++pass)
+  auto isWanted = [&](uint32_t pass) {
+    return pass < kPasses ||
+           (pass < kMostPasses && seconds() < kPassShare * limit());
+  };
+  for (uint32_t pass = 0; isWanted(pass); ++pass)
     for (uint32_t batch : options.batches)
       if (seconds() <= limit())
         MTP_RETURN_IF_ERROR(measureCosts(batch, result.profile));
