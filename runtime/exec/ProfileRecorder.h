@@ -45,8 +45,12 @@ public:
   /// Records the time of a program's run; `shape` has no times yet.
   void addCost(profile::Cost shape, uint32_t program, double seconds);
   void addRound(const RecordedRound &round);
-  /// Records the number of slots of a round, and the length of a prompt.
-  void addBatch(uint32_t slots) { profile::countIn(load.slots, slots); }
+  /// Records the number of slots and the k of a round, and the length of a
+  /// prompt.
+  void addBatch(uint32_t slots, uint32_t k) {
+    profile::countIn(load.slots, slots);
+    ++load.rounds[{slots, k}];
+  }
   void addPrompt(uint64_t tokens) { profile::countIn(load.prompts, tokens); }
 
   /// Returns the measurements so far. The machine has no name yet, and the

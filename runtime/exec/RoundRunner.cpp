@@ -18,7 +18,11 @@ RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts)
       catchUp(parts.programs(), parts.reuse, parts.host, parts.executable,
               *parts.memory, parts.setup.clock,
               {parts.options.k, parts.inner.artifact().ahead,
-               parts.options.roundsPerLaunch}) {}
+               parts.options.roundsPerLaunch}) {
+  if (!parts.options.captureSizes.empty())
+    for (uint32_t k = 0; k <= parts.options.k; ++k)
+      captures[k] = parts.options.captureSizes;
+}
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -113,6 +117,22 @@ void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
   }
 }
 
+/// Fills the batch up to a captured size, if slots and pages are free for it.
+Status RoundRunner::pad(RoundWork &work) {
+  uint32_t batch = work.batch();
+  uint32_t size = profile::capturedSize(captures, work.k, batch);
+  if (size <= batch || !parts.padding.arePossible())
+    return okStatus();
+  std::vector<uint32_t> slots = parts.table.firstFreeSlots(size - batch);
+  if (slots.size() < size - batch)
+    return okStatus();
+  uint64_t positions = parts.endOfRound(work.rounds, work.k);
+  MTP_ASSIGN_OR_RETURN(work.padding,
+                       parts.padding.begin(*parts.memory, slots, positions));
+  parts.results.statistics().paddingSlots += work.padding.size();
+  return okStatus();
+}
+
 /// Returns the work of a plan. Brings its page tables on the device up to date.
 Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
                                         const RoundPlan &plan) {
@@ -142,6 +162,8 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
     work.positions += residency.length;
     longest = std::max(longest, residency.length);
   }
+  if (!prompts.mixesNext())
+    MTP_RETURN_IF_ERROR(pad(work));
   // Later rounds may reach further: any program is right for these.
   work.program = parts.programs().decode(
       work.batch(), plan.k, longest + parts.programs().nodes(plan.k));
@@ -280,7 +302,7 @@ Status RoundRunner::read() {
   for (; launch.hasUnread(); launch.next()) {
     ++statistics.rounds;
     ++statistics.roundsByK[launch.work().k];
-    for (uint32_t row = 0; row < launch.work().batch(); ++row)
+    for (uint32_t row = 0; row < launch.work().rows.size(); ++row)
       MTP_RETURN_IF_ERROR(readRow(row));
   }
   if (!launch.isDone())
@@ -292,7 +314,7 @@ Status RoundRunner::read() {
   MTP_RETURN_IF_ERROR(prompts.readMixed());
   for (const EndedSequence &ended : launch.ended())
     parts.memory->copies().storeEnded(ended);
-  launch.end();
+  parts.endLaunch();
   return parts.scheduler.applyPauses();
 }
 
@@ -415,7 +437,10 @@ void RoundRunner::countSeconds(double seconds) {
   planner.addRound(cost, seconds);
   if (!parts.recorder)
     return;
-  parts.recorder->addBatch(cost.batch);
+  parts.recorder->addBatch(cost.batch, cost.k);
+  // The time is of the larger batch.
+  if (!work.padding.empty())
+    return;
   profile::Cost shape;
   shape.batch = cost.batch;
   shape.k = cost.k;

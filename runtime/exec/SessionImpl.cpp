@@ -50,8 +50,9 @@ SessionState::SessionState(const Model::Impl &inner,
                             options.deterministic)),
       reuse(prefixReusePolicy(inner.artifact(), inner.programs, options.k)),
       host(inner.artifact(), executable), rules(inner.artifact(), executable),
-      masks(inner.artifact(), executable), table(options.maxSlots),
-      results(inner, executable, options),
+      masks(inner.artifact(), executable),
+      padding(inner.artifact(), executable, host, rules),
+      table(options.maxSlots), results(inner, executable, options),
       launch(inner.programs, host, executable, inner.envelope->vocab) {}
 
 SessionParts::SessionParts(const Model::Impl &inner,
@@ -62,6 +63,11 @@ SessionParts::SessionParts(const Model::Impl &inner,
 
 uint64_t SessionState::endOfRound(uint64_t length, uint32_t k) const {
   return roundEnd(length, inner.programs.nodes(k), inner.envelope->maxContext);
+}
+
+void SessionState::endLaunch() {
+  launch.end();
+  padding.end(*memory);
 }
 
 Status Session::Impl::startGeneration() {
@@ -239,7 +245,7 @@ Status Session::Impl::cancel(SequenceId id) {
     return okStatus();
   // No sequence is left for which a round that has stopped would go on.
   if (launch.isStopped())
-    launch.end();
+    parts->endLaunch();
   else
     launch.endSoon();
   return okStatus();

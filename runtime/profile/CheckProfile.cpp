@@ -113,6 +113,8 @@ Status profile::checkCounts(const schema::Profile &root) {
   MTP_RETURN_IF_ERROR(checkLength("load.slots", load->slots(), kMostBuckets));
   MTP_RETURN_IF_ERROR(
       checkLength("load.contexts", load->contexts(), kMostBuckets));
+  MTP_RETURN_IF_ERROR(
+      checkLength("load.rounds", load->rounds(), kMostRoundShapes));
   return checkLength("load.prompts", load->prompts(), kMostBuckets);
 }
 
@@ -235,6 +237,8 @@ static Status checkCost(const std::string &key, const Cost &of) {
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".nodes", of.nodes, 0, kMostCostNodes));
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
@@ -321,6 +325,20 @@ static Status checkHistogram(const std::string &key,
   return okStatus();
 }
 
+static Status checkRounds(const Load &load) {
+  for (const auto &[shape, count] : load.rounds) {
+    std::string key =
+        strCat("load.rounds[slots ", shape.first, ", k ", shape.second, "]");
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".slots", shape.first, 1, kMostSlots));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".k", shape.second, 0, kMostK));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(key + ".count", count, 1, kMostCount));
+  }
+  return okStatus();
+}
+
 Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkOutcomes("check", profile.check));
   std::set<std::pair<bool, uint32_t>> kinds;
@@ -344,6 +362,7 @@ Status profile::checkProfile(const Profile &profile) {
                              "once, got '", of.name, "' with ", of.threads,
                              " threads again"));
   }
+  MTP_RETURN_IF_ERROR(checkRounds(profile.load));
   MTP_RETURN_IF_ERROR(checkHistogram("load.slots", profile.load.slots));
   MTP_RETURN_IF_ERROR(checkHistogram("load.contexts", profile.load.contexts));
   return checkHistogram("load.prompts", profile.load.prompts);

@@ -167,8 +167,9 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
                  {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::PrefillChunk,
                   SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
                   SharedFlag::SeparatePrompts, SharedFlag::RoundsPerLaunch,
-                  SharedFlag::Deterministic, SharedFlag::NoPrefixCache,
-                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens},
+                  SharedFlag::CaptureSizes, SharedFlag::Deterministic,
+                  SharedFlag::NoPrefixCache, SharedFlag::SnapshotBytes,
+                  SharedFlag::SnapshotTokens},
                  o.load, o.session, kGeneration);
   addAlias(app, "--max-slots", app.get_option("--max-batch"));
 }
