@@ -146,6 +146,21 @@ static std::string textOf(const NodeOutcomes::Path &path) {
   return "nodes[" + text + "]";
 }
 
+/// Checks that siblings were not accepted more often than one of them was
+/// tried: a round accepts at most one of them.
+static Status checkSiblings(const NodeOutcomes &of) {
+  std::map<NodeOutcomes::Path, DraftCount> sums;
+  for (const auto &[path, count] : of.counts) {
+    DraftCount &sum = sums[{path.begin(), path.end() - 1}];
+    sum.tried = std::max(sum.tried, count.tried);
+    sum.accepted += count.accepted;
+  }
+  for (const auto &[path, sum] : sums)
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
+        "accepted children of " + textOf(path), sum.accepted, 0, sum.tried));
+  return okStatus();
+}
+
 static Status checkNodes(const NodeOutcomes &of) {
   for (const auto &[path, count] : of.counts) {
     if (path.empty())
@@ -166,7 +181,7 @@ static Status checkNodes(const NodeOutcomes &of) {
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
                                              count.accepted, 0, count.tried));
   }
-  return okStatus();
+  return checkSiblings(of);
 }
 
 static Status checkKinds(const std::vector<KindOutcomes> &kinds) {

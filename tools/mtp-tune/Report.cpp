@@ -304,6 +304,27 @@ static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
   json.endArray();
 }
 
+/// Writes the gains of the measured drafts, and of the best chain and tree,
+/// over plain steps.
+static void writeTrees(JsonWriter &json, const profile::Profile &profile,
+                       const profile::MachineCosts &machine) {
+  if (profile.nodes.counts.empty())
+    return;
+  Result<profile::TreeReport> report =
+      profile::chooseTree(profile, machine, {}, kMostSlots, {});
+  if (!report)
+    return;
+  json.key("drafts");
+  json.beginObject();
+  json.field("measured_gain", report->measured.gain);
+  json.field("chain_k", report->chain.depth());
+  json.field("chain_gain", report->chain.gain);
+  json.field("tree_nodes", report->tree.paths.size());
+  json.field("tree_gain", report->tree.gain);
+  json.field("verdict", profile::treeVerdict(*report));
+  json.endObject();
+}
+
 /// Writes the nodes that have outcomes, and the paths of the best tree.
 static void writeNodes(JsonWriter &json, const profile::Profile &profile) {
   json.key("nodes");
@@ -354,6 +375,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
          profile::chooseTuning(machine, profile.load))
       writeChoice(json, choice);
     json.endArray();
+    writeTrees(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();
   }
