@@ -227,6 +227,12 @@ static Status checkTokens(const TokenCounts &of) {
   return okStatus();
 }
 
+static Status checkHead(const DraftHead &of) {
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>("head_vocab", of.vocab, 0, kMostTokens));
+  return checkRange<double>("head_share", of.share, 0, 1);
+}
+
 static Status checkSeconds(const std::string &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
@@ -350,6 +356,7 @@ Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkKinds(profile.kinds));
   MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
   MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
+  MTP_RETURN_IF_ERROR(checkHead(profile.head));
   std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];

@@ -83,6 +83,14 @@ struct MachineCosts {
   }
 };
 
+/// The head of a drafter that reads the whole vocabulary.
+struct DraftHead {
+  /// The number of tokens; 0: the drafter has no such head, or it is unknown.
+  uint32_t vocab = 0;
+  /// The head's share of the bytes of weights that a drafter's pass reads.
+  double share = 0;
+};
+
 /// How the model was used: histograms by powers of two.
 struct Load {
   std::vector<uint64_t> slots, contexts, prompts;
@@ -101,6 +109,7 @@ struct Profile {
   std::vector<KindOutcomes> kinds;
   ConfidenceOutcomes confidence;
   TokenCounts tokens;
+  DraftHead head;
 
   /// Returns the outcomes of all contexts, greedy and sampled, together.
   Outcomes allOutcomes() const;

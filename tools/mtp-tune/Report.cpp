@@ -5,6 +5,7 @@
 #include "runtime/json/JsonWriter.h"
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/TreeChoice.h"
+#include "runtime/profile/VocabularyChoice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -224,6 +225,15 @@ static std::string treesText(const profile::Profile &profile,
   return text;
 }
 
+/// Returns the vocabulary of drafts that pays; empty if the profile does not
+/// decide it.
+static std::string vocabularyText(const profile::Profile &profile,
+                                  const profile::MachineCosts &machine) {
+  Result<profile::VocabularyChoice> choice =
+      profile::chooseVocabulary(profile, machine);
+  return choice ? "  " + profile::vocabularyText(*choice) : "";
+}
+
 std::string tune::reportText(const profile::Profile &profile) {
   std::string text = strCat(
       "model '", profile.model.name, "', drafter '", profile.model.drafter,
@@ -236,6 +246,7 @@ std::string tune::reportText(const profile::Profile &profile) {
       text += decisionText(decision);
     text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine);
+    text += vocabularyText(profile, machine);
   }
   return text;
 }
