@@ -374,8 +374,8 @@ Status RoundRunner::apply(Sequence &sequence,
   return okStatus();
 }
 
-/// Gives the recorder a round of a sequence. Drafts and nodes are known if the
-/// launch has one round, whose outputs are still there.
+/// Gives the recorder a round of a sequence. Drafts and the nodes of trees are
+/// known if the launch has one round, whose outputs are still there.
 Status RoundRunner::record(const Sequence &sequence,
                            std::span<const int32_t> tokens, uint64_t anchor,
                            uint32_t row) {
@@ -392,10 +392,13 @@ Status RoundRunner::record(const Sequence &sequence,
   SlotResults results;
   // The host may have replaced the drafts of a sequence with masks.
   bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  round.isChain =
+      !isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
   if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;
-    round.parents = seen.parents;
+    round.parents = seen.parents.empty() ? parts.recorder->staticTree()
+                                         : std::span(seen.parents);
   }
   if (!round.parents.empty()) {
     MTP_ASSIGN_OR_RETURN(results, parts.launch.results(row, true));

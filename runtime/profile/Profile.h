@@ -88,6 +88,14 @@ struct MachineCosts {
   }
 };
 
+/// The head of a drafter that reads the whole vocabulary.
+struct DraftHead {
+  /// The number of tokens; 0: the drafter has no such head, or it is unknown.
+  uint32_t vocab = 0;
+  /// The head's share of the bytes of weights that a drafter's pass reads.
+  double share = 0;
+};
+
 /// How the model was used.
 struct Load {
   /// Histograms by powers of two.
@@ -109,6 +117,7 @@ struct Profile {
   std::vector<KindOutcomes> kinds;
   ConfidenceOutcomes confidence;
   TokenCounts tokens;
+  DraftHead head;
 
   /// Returns the outcomes of all contexts, greedy and sampled, together.
   Outcomes allOutcomes() const;
