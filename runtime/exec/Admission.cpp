@@ -55,6 +55,7 @@ static SamplingRow samplingRow(const Request &request, bool readsLogits,
 
 Status Admission::prepare(Sequence &sequence) {
   Residency &residency = *sequence.residency;
+  state.padding.noteTaken(residency.slot);
   uint32_t places = state.host.mostPlaced();
   residency.drafters.places.assign(places, {});
   residency.drafters.placeWords.assign(size_t(places) * kPlaceWords, 0);

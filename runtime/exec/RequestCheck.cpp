@@ -15,6 +15,17 @@
 
 using namespace mtp;
 
+/// Checks the numbers of slots with programs of their own, and puts them in
+/// order.
+static Status checkCaptureSizes(SessionOptions &options) {
+  for (uint32_t size : options.captureSizes)
+    if (size < 1 || size > options.maxSlots)
+      return invalidArgument(strCat("expected capture_sizes of 1 to ",
+                                    options.maxSlots, " slots, got ", size));
+  std::ranges::sort(options.captureSizes);
+  return okStatus();
+}
+
 Status mtp::completeOptions(const Model::Impl &model, SessionOptions &options) {
   const EnvelopeInfo &e = *model.envelope;
   if (options.k == SessionOptions::kMaximum)
@@ -29,6 +40,7 @@ Status mtp::completeOptions(const Model::Impl &model, SessionOptions &options) {
     return invalidArgument(strCat(
         "expected at most ", e.maxBatch,
         " slots, which the artifact was compiled for, got ", options.maxSlots));
+  MTP_RETURN_IF_ERROR(checkCaptureSizes(options));
   if (options.prefillChunk == 0)
     options.prefillChunk = e.prefillChunk;
   if (!model.programs.hasChunk(options.prefillChunk)) {

@@ -18,7 +18,11 @@ RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts)
       catchUp(parts.programs(), parts.reuse, parts.host, parts.executable,
               *parts.memory, parts.setup.clock,
               {parts.options.k, parts.inner.artifact().ahead,
-               parts.options.roundsPerLaunch}) {}
+               parts.options.roundsPerLaunch}) {
+  if (!parts.options.captureSizes.empty())
+    for (uint32_t k = 0; k <= parts.options.k; ++k)
+      captures[k] = parts.options.captureSizes;
+}
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -35,7 +39,7 @@ RoundPlan RoundRunner::plan(std::vector<Member> &members) {
       parts.setup.beforeRound(sequence->id, drafts.k, residency.drafters);
     candidates.push_back({sequence->id, drafts.k,
                           drafts.choosesK ? &drafts.history : nullptr,
-                          residency.length, residency.accepted});
+                          residency.length, residency.accepted, drafts.forced});
   }
   RoundPlan plan = planner.plan(candidates);
   // Both are in order of id.
@@ -113,6 +117,22 @@ void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
   }
 }
 
+/// Fills the batch up to a captured size, if slots and pages are free for it.
+Status RoundRunner::pad(RoundWork &work) {
+  uint32_t batch = work.batch();
+  uint32_t size = profile::capturedSize(captures, work.k, batch);
+  if (size <= batch || !parts.padding.arePossible())
+    return okStatus();
+  std::vector<uint32_t> slots = parts.table.firstFreeSlots(size - batch);
+  if (slots.size() < size - batch)
+    return okStatus();
+  uint64_t positions = parts.endOfRound(work.rounds, work.k);
+  MTP_ASSIGN_OR_RETURN(work.padding,
+                       parts.padding.begin(*parts.memory, slots, positions));
+  parts.results.statistics().paddingSlots += work.padding.size();
+  return okStatus();
+}
+
 /// Returns the work of a plan. Brings its page tables on the device up to date.
 Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
                                         const RoundPlan &plan) {
@@ -142,6 +162,8 @@ Result<RoundWork> RoundRunner::makeWork(std::span<const Member> members,
     work.positions += residency.length;
     longest = std::max(longest, residency.length);
   }
+  if (!prompts.mixesNext())
+    MTP_RETURN_IF_ERROR(pad(work));
   // Later rounds may reach further: any program is right for these.
   work.program = parts.programs().decode(
       work.batch(), plan.k, longest + parts.programs().nodes(plan.k));
@@ -206,8 +228,8 @@ Status RoundRunner::start() {
   return parts.launch.isStopped() ? answerStop() : okStatus();
 }
 
-/// Writes the masks of the next tokens of constrained sequences. A sequence
-/// whose constraint cannot give a mask fails.
+/// Writes the masks of the next tokens of constrained sequences, and counts
+/// their forced tokens. A sequence whose constraint cannot give a mask fails.
 Status RoundRunner::maskAnchors() {
   for (Sequence *sequence : parts.table.running()) {
     if (!sequence->matcher)
@@ -216,6 +238,9 @@ Status RoundRunner::maskAnchors() {
       parts.ends.fail(*sequence, std::move(made));
     else
       MTP_RETURN_IF_ERROR(parts.masks.store(sequence->residency->slot));
+    SequenceDrafts &drafts = sequence->drafts;
+    if (drafts.k > 0 && sequence->isRunning())
+      drafts.forced = uint32_t(sequence->matcher->forced(drafts.k).size());
   }
   return okStatus();
 }
@@ -277,7 +302,7 @@ Status RoundRunner::read() {
   for (; launch.hasUnread(); launch.next()) {
     ++statistics.rounds;
     ++statistics.roundsByK[launch.work().k];
-    for (uint32_t row = 0; row < launch.work().batch(); ++row)
+    for (uint32_t row = 0; row < launch.work().rows.size(); ++row)
       MTP_RETURN_IF_ERROR(readRow(row));
   }
   if (!launch.isDone())
@@ -289,7 +314,7 @@ Status RoundRunner::read() {
   MTP_RETURN_IF_ERROR(prompts.readMixed());
   for (const EndedSequence &ended : launch.ended())
     parts.memory->copies().storeEnded(ended);
-  launch.end();
+  parts.endLaunch();
   return parts.scheduler.applyPauses();
 }
 
@@ -333,7 +358,7 @@ Status RoundRunner::apply(Sequence &sequence,
   residency.accepted = uint32_t(tokens.size()) - 1;
   // A draft that the drafter left out counts as one that was rejected.
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
-                     residency.accepted);
+                     residency.accepted, sequence.drafts.forced);
   if (parts.recorder)
     MTP_RETURN_IF_ERROR(record(sequence, tokens, anchor, row));
   parts.memory->publishRound(sequence.kept, residency);
@@ -349,8 +374,8 @@ Status RoundRunner::apply(Sequence &sequence,
   return okStatus();
 }
 
-/// Gives the recorder a round of a sequence. Drafts and nodes are known if the
-/// launch has one round, whose outputs are still there.
+/// Gives the recorder a round of a sequence. Drafts and the nodes of trees are
+/// known if the launch has one round, whose outputs are still there.
 Status RoundRunner::record(const Sequence &sequence,
                            std::span<const int32_t> tokens, uint64_t anchor,
                            uint32_t row) {
@@ -367,10 +392,13 @@ Status RoundRunner::record(const Sequence &sequence,
   SlotResults results;
   // The host may have replaced the drafts of a sequence with masks.
   bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  round.isChain =
+      !isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
   if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;
-    round.parents = seen.parents;
+    round.parents = seen.parents.empty() ? parts.recorder->staticTree()
+                                         : std::span(seen.parents);
   }
   if (!round.parents.empty()) {
     MTP_ASSIGN_OR_RETURN(results, parts.launch.results(row, true));
@@ -412,7 +440,10 @@ void RoundRunner::countSeconds(double seconds) {
   planner.addRound(cost, seconds);
   if (!parts.recorder)
     return;
-  parts.recorder->addBatch(cost.batch);
+  parts.recorder->addBatch(cost.batch, cost.k);
+  // The time is of the larger batch.
+  if (!work.padding.empty())
+    return;
   profile::Cost shape;
   shape.batch = cost.batch;
   shape.k = cost.k;

@@ -6,6 +6,7 @@
 #include "runtime/exec/PromptRunner.h"
 #include "runtime/exec/launch/DrafterCatchUp.h"
 #include "runtime/exec/schedule/RoundPlanner.h"
+#include "runtime/profile/CaptureChoice.h"
 
 namespace mtp {
 
@@ -33,6 +34,7 @@ private:
   uint32_t roundsFor(std::span<const Member> members,
                      const RoundPlan &plan) const;
   void lookAhead(const Sequence &sequence, uint32_t k, uint32_t rounds);
+  Status pad(RoundWork &work);
   Result<RoundWork> makeWork(std::span<const Member> members,
                              const RoundPlan &plan);
 
@@ -57,6 +59,7 @@ private:
   PromptRunner &prompts;
   RoundPlanner planner;
   DrafterCatchUp catchUp;
+  profile::CaptureSizes captures;
   /// Time at which the launch under way started.
   double started = 0;
   /// Time at which the launch's round stopped for the host, and the seconds of

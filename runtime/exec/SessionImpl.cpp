@@ -50,8 +50,9 @@ SessionState::SessionState(const Model::Impl &inner,
                             options.deterministic)),
       reuse(prefixReusePolicy(inner.artifact(), inner.programs, options.k)),
       host(inner.artifact(), executable), rules(inner.artifact(), executable),
-      masks(inner.artifact(), executable), table(options.maxSlots),
-      results(inner, executable, options),
+      masks(inner.artifact(), executable),
+      padding(inner.artifact(), executable, host, rules),
+      table(options.maxSlots), results(inner, executable, options),
       launch(inner.programs, host, executable, inner.envelope->vocab) {}
 
 SessionParts::SessionParts(const Model::Impl &inner,
@@ -64,6 +65,11 @@ uint64_t SessionState::endOfRound(uint64_t length, uint32_t k) const {
   return roundEnd(length, inner.programs.nodes(k), inner.envelope->maxContext);
 }
 
+void SessionState::endLaunch() {
+  launch.end();
+  padding.end(*memory);
+}
+
 Status Session::Impl::startGeneration() {
   parts = std::make_unique<SessionParts>(inner, options, setup, *executable);
   MTP_ASSIGN_OR_RETURN(
@@ -73,7 +79,8 @@ Status Session::Impl::startGeneration() {
                               parts->library.rows, parts->host.canSetAccepted(),
                               memory}));
   if (options.recordsProfile)
-    parts->recorder = std::make_unique<ProfileRecorder>(inner.plan());
+    parts->recorder =
+        std::make_unique<ProfileRecorder>(inner.artifact(), inner.plan());
   MTP_ASSIGN_OR_RETURN(ProfileCosts costs, readProfile());
   if (!inner.learnedCosts.has(options.threads))
     inner.learnedCosts.leave(options.threads, costs.learned);
@@ -239,7 +246,7 @@ Status Session::Impl::cancel(SequenceId id) {
     return okStatus();
   // No sequence is left for which a round that has stopped would go on.
   if (launch.isStopped())
-    launch.end();
+    parts->endLaunch();
   else
     launch.endSoon();
   return okStatus();

@@ -11,6 +11,7 @@
 #include "runtime/exec/ProfileRecorder.h"
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/StepResults.h"
+#include "runtime/exec/launch/PaddingSlots.h"
 #include "runtime/exec/launch/RoundLaunch.h"
 #include "runtime/exec/launch/RuleStates.h"
 #include "runtime/exec/launch/TokenMasks.h"
@@ -32,6 +33,8 @@ struct SessionState {
   const ProgramTable &programs() const { return inner.programs; }
   /// Positions that a round of k needs pages for if it begins at `length`.
   uint64_t endOfRound(uint64_t length, uint32_t k) const;
+  /// Forgets the launch.
+  void endLaunch();
 
   const Model::Impl &inner;
   const SessionOptions &options;
@@ -42,6 +45,7 @@ struct SessionState {
   HostState host;
   RuleStates rules;
   TokenMasks masks;
+  PaddingSlots padding;
   std::unique_ptr<SequenceMemory> memory;
   SequenceTable table;
   StepResults results;

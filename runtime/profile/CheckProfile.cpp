@@ -113,6 +113,8 @@ Status profile::checkCounts(const schema::Profile &root) {
   MTP_RETURN_IF_ERROR(checkLength("load.slots", load->slots(), kMostBuckets));
   MTP_RETURN_IF_ERROR(
       checkLength("load.contexts", load->contexts(), kMostBuckets));
+  MTP_RETURN_IF_ERROR(
+      checkLength("load.rounds", load->rounds(), kMostRoundShapes));
   return checkLength("load.prompts", load->prompts(), kMostBuckets);
 }
 
@@ -146,6 +148,21 @@ static std::string textOf(const NodeOutcomes::Path &path) {
   return "nodes[" + text + "]";
 }
 
+/// Checks that siblings were not accepted more often than one of them was
+/// tried: a round accepts at most one of them.
+static Status checkSiblings(const NodeOutcomes &of) {
+  std::map<NodeOutcomes::Path, DraftCount> sums;
+  for (const auto &[path, count] : of.counts) {
+    DraftCount &sum = sums[{path.begin(), path.end() - 1}];
+    sum.tried = std::max(sum.tried, count.tried);
+    sum.accepted += count.accepted;
+  }
+  for (const auto &[path, sum] : sums)
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
+        "accepted children of " + textOf(path), sum.accepted, 0, sum.tried));
+  return okStatus();
+}
+
 static Status checkNodes(const NodeOutcomes &of) {
   for (const auto &[path, count] : of.counts) {
     if (path.empty())
@@ -166,7 +183,7 @@ static Status checkNodes(const NodeOutcomes &of) {
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
                                              count.accepted, 0, count.tried));
   }
-  return okStatus();
+  return checkSiblings(of);
 }
 
 static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
@@ -212,6 +229,12 @@ static Status checkTokens(const TokenCounts &of) {
   return okStatus();
 }
 
+static Status checkHead(const DraftHead &of) {
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>("head_vocab", of.vocab, 0, kMostTokens));
+  return checkRange<double>("head_share", of.share, 0, 1);
+}
+
 static Status checkSeconds(const std::string &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
@@ -235,6 +258,8 @@ static Status checkCost(const std::string &key, const Cost &of) {
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".nodes", of.nodes, 0, kMostCostNodes));
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
@@ -321,6 +346,20 @@ static Status checkHistogram(const std::string &key,
   return okStatus();
 }
 
+static Status checkRounds(const Load &load) {
+  for (const auto &[shape, count] : load.rounds) {
+    std::string key =
+        strCat("load.rounds[slots ", shape.first, ", k ", shape.second, "]");
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".slots", shape.first, 1, kMostSlots));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".k", shape.second, 0, kMostK));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(key + ".count", count, 1, kMostCount));
+  }
+  return okStatus();
+}
+
 Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkOutcomes("check", profile.check));
   std::set<std::pair<bool, uint32_t>> kinds;
@@ -335,6 +374,7 @@ Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkKinds(profile.kinds));
   MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
   MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
+  MTP_RETURN_IF_ERROR(checkHead(profile.head));
   std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];
@@ -344,6 +384,7 @@ Status profile::checkProfile(const Profile &profile) {
                              "once, got '", of.name, "' with ", of.threads,
                              " threads again"));
   }
+  MTP_RETURN_IF_ERROR(checkRounds(profile.load));
   MTP_RETURN_IF_ERROR(checkHistogram("load.slots", profile.load.slots));
   MTP_RETURN_IF_ERROR(checkHistogram("load.contexts", profile.load.contexts));
   return checkHistogram("load.prompts", profile.load.prompts);

@@ -36,6 +36,7 @@ static void mergeCost(Cost &into, const Cost &from) {
       std::clamp(uint64_t(positions), std::min(into.positions, from.positions),
                  std::max(into.positions, from.positions));
   into.count = std::min(old + from.count, kMostCount);
+  into.nodes = std::max(into.nodes, from.nodes);
 }
 
 /// Merges alternatives. Those of one value and shape become means, weighed by
@@ -96,6 +97,20 @@ static void mergeHistogram(std::vector<uint64_t> &into,
       count /= 2;
 }
 
+/// Adds numbers of rounds. Shapes with the fewest rounds are dropped first.
+static void mergeRounds(Load &into, const Load &from) {
+  for (const auto &[shape, count] : from.rounds)
+    into.rounds[shape] += count;
+  auto isTooLarge = [](const auto &of) { return of.second > kMostCount; };
+  while (std::ranges::any_of(into.rounds, isTooLarge))
+    for (auto &[shape, count] : into.rounds)
+      count /= 2;
+  std::erase_if(into.rounds, [](const auto &of) { return of.second == 0; });
+  while (into.rounds.size() > kMostRoundShapes)
+    into.rounds.erase(std::ranges::min_element(
+        into.rounds, {}, [](const auto &of) { return of.second; }));
+}
+
 /// Merges outcomes of all kinds. The limits on their numbers hold.
 static void mergeAcceptance(profile::Profile &into,
                             const profile::Profile &from) {
@@ -119,6 +134,8 @@ void profile::merge(Profile &into, const Profile &from) {
   if (!from.check.tried.empty())
     into.check = from.check;
   mergeAcceptance(into, from);
+  if (from.head.vocab > 0)
+    into.head = from.head;
   for (const MachineCosts &machine : from.machines) {
     auto same =
         std::ranges::find_if(into.machines, [&](const MachineCosts &of) {
@@ -135,4 +152,5 @@ void profile::merge(Profile &into, const Profile &from) {
   mergeHistogram(into.load.slots, from.load.slots);
   mergeHistogram(into.load.contexts, from.load.contexts);
   mergeHistogram(into.load.prompts, from.load.prompts);
+  mergeRounds(into.load, from.load);
 }

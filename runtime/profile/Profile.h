@@ -14,7 +14,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mtp::profile {
@@ -23,7 +25,10 @@ namespace mtp::profile {
 /// them.
 inline constexpr uint64_t kMostBytes = 16 << 20;
 inline constexpr size_t kMostMachines = 16, kMostCosts = 4096,
-                        kMostOutcomes = 64, kMostNameBytes = 512;
+                        kMostOutcomes = 64, kMostNameBytes = 512,
+                        kMostRoundShapes = 4096;
+/// Limit on the nodes of the graphs of a round.
+inline constexpr uint32_t kMostCostNodes = 1 << 24;
 /// Limit on the seconds of a run of a program.
 inline constexpr double kMostSeconds = 3600;
 
@@ -48,6 +53,7 @@ struct Cost {
   uint64_t positions = 0;
   double lower = 0, median = 0, upper = 0;
   uint64_t count = 0;
+  uint32_t nodes = 0;
 
   /// Returns whether two costs are of one program and shape: their contexts are
   /// in one bucket.
@@ -82,9 +88,20 @@ struct MachineCosts {
   }
 };
 
-/// How the model was used: histograms by powers of two.
+/// The head of a drafter that reads the whole vocabulary.
+struct DraftHead {
+  /// The number of tokens; 0: the drafter has no such head, or it is unknown.
+  uint32_t vocab = 0;
+  /// The head's share of the bytes of weights that a drafter's pass reads.
+  double share = 0;
+};
+
+/// How the model was used.
 struct Load {
+  /// Histograms by powers of two.
   std::vector<uint64_t> slots, contexts, prompts;
+  /// By the slots and the k of a round, the number of rounds.
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> rounds;
 };
 
 struct Profile {
@@ -100,6 +117,7 @@ struct Profile {
   std::vector<KindOutcomes> kinds;
   ConfidenceOutcomes confidence;
   TokenCounts tokens;
+  DraftHead head;
 
   /// Returns the outcomes of all contexts, greedy and sampled, together.
   Outcomes allOutcomes() const;

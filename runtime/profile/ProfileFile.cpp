@@ -49,9 +49,9 @@ static auto writeOutcomes(Builder &to, const Outcomes &of) {
 }
 
 static auto writeCost(Builder &to, const Cost &of) {
-  return schema::CreateProfileCost(to, schema::ProfileWork(of.work), of.program,
-                                   of.batch, of.k, of.rows, of.positions,
-                                   of.lower, of.median, of.upper, of.count);
+  return schema::CreateProfileCost(
+      to, schema::ProfileWork(of.work), of.program, of.batch, of.k, of.rows,
+      of.positions, of.lower, of.median, of.upper, of.count, of.nodes);
 }
 
 /// Writes a list by a function for its elements.
@@ -114,6 +114,13 @@ writeConfidence(Builder &to, const ConfidenceOutcomes &of,
   return to.CreateVector(is.data(), of.isEmpty() ? 0 : is.size());
 }
 
+static std::vector<schema::ProfileRounds> roundsOf(const Load &load) {
+  std::vector<schema::ProfileRounds> rounds;
+  for (const auto &[shape, count] : load.rounds)
+    rounds.emplace_back(shape.first, shape.second, count);
+  return rounds;
+}
+
 std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   Builder to;
   const ModelKey &key = profile.model;
@@ -123,8 +130,9 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   auto outcomes = writeAll(to, profile.outcomes, writeOutcomes);
   auto machines = writeAll(to, profile.machines, writeMachine);
   const Load &load = profile.load;
+  std::vector<schema::ProfileRounds> rounds = roundsOf(load);
   auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
-                                              &load.prompts);
+                                              &load.prompts, &rounds);
   auto nodes = writeNodes(to, profile.nodes);
   auto kinds = writeAll(to, profile.kinds, writeKind);
   const ConfidenceOutcomes &confidence = profile.confidence;
@@ -132,7 +140,8 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   auto accepted = writeConfidence(to, confidence, confidence.accepted);
   auto tokens = writeTokens(to, profile.tokens);
   to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used,
-                                  nodes, kinds, tried, accepted, tokens),
+                                  nodes, kinds, tried, accepted, tokens,
+                                  profile.head.vocab, profile.head.share),
             schema::ProfileIdentifier());
   return frameTables({to.GetBufferPointer(), to.GetSize()});
 }
@@ -201,8 +210,9 @@ static Outcomes readOutcomes(const schema::ProfileOutcomes &of) {
 }
 
 static Cost readCost(const schema::ProfileCost &of) {
-  return {Work(of.work()), of.program(), of.batch(),  of.k(),     of.rows(),
-          of.positions(),  of.lower(),   of.median(), of.upper(), of.count()};
+  return {Work(of.work()), of.program(),   of.batch(), of.k(),
+          of.rows(),       of.positions(), of.lower(), of.median(),
+          of.upper(),      of.count(),     of.nodes()};
 }
 
 /// Reads a list, which may be null, by a function for its elements.
@@ -287,6 +297,19 @@ static TokenCounts readTokens(const schema::Profile &root) {
   return tokens;
 }
 
+/// Reads the numbers of rounds, of each slots and k the last one.
+static std::map<std::pair<uint32_t, uint32_t>, uint64_t>
+readRounds(const schema::ProfileLoad &load) {
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> rounds;
+  for (uint32_t i = 0; load.rounds() && i < load.rounds()->size(); ++i) {
+    // The element may lie at any address.
+    schema::ProfileRounds one;
+    std::memcpy(&one, load.rounds()->Data() + i * sizeof(one), sizeof(one));
+    rounds[{one.slots(), one.k()}] = one.count();
+  }
+  return rounds;
+}
+
 Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   MTP_ASSIGN_OR_RETURN(std::span<const uint8_t> tables, checkFront(bytes));
   // FlatBuffers must be aligned.
@@ -308,11 +331,12 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   profile.machines = readAll(root.machines(), readMachine);
   if (const schema::ProfileLoad *load = root.load())
     profile.load = {numbersOf(load->slots()), numbersOf(load->contexts()),
-                    numbersOf(load->prompts())};
+                    numbersOf(load->prompts()), readRounds(*load)};
   profile.nodes = readNodes(root);
   profile.kinds = readAll(root.kinds(), readKind);
   profile.confidence = readConfidence(root);
   profile.tokens = readTokens(root);
+  profile.head = {root.head_vocab(), root.head_share()};
   MTP_RETURN_IF_ERROR(checkProfile(profile));
   return profile;
 }

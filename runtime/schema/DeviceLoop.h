@@ -19,6 +19,9 @@ namespace mtp {
 /// unless a single graph has more: about 100 MB of a GPU's memory. Other graphs
 /// are built again.
 inline constexpr uint32_t kMostGraphNodes = 1 << 15;
+/// The part of this limit for graphs of rounds if a session chooses which ones
+/// there are. The rest is for passes over prompts and rounds with rules.
+inline constexpr uint32_t kMostRoundNodes = kMostGraphNodes / 4 * 3;
 /// GPU memory per node, as measured on an H100.
 inline constexpr uint32_t kGraphNodeBytes = 3 << 10;
 

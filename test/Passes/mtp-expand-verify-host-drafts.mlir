@@ -6,16 +6,16 @@
 // CHECK-LABEL: mtp.round @masked k 2 {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[ALL:.*]]: tensor<2xi32>):
 // CHECK: %[[LIMIT:.*]] = mtp.load @draft_limit[] : i32
-// CHECK: %[[OWN1:.*]] = tensor.extract %[[ALL]]
-// CHECK: %[[OWN2:.*]] = tensor.extract %[[ALL]]
 // CHECK: mtp.load @logit_rules[
 // CHECK: %[[HAS:.*]] = arith.cmpi {{.*}} : i32
+// CHECK: %[[OWN1:.*]] = tensor.extract %[[ALL]]
 // CHECK: %[[HOST1:.*]] = mtp.load @host_drafts[
 // CHECK: %[[D1:.*]] = arith.select %[[HAS]], %[[HOST1]], %[[OWN1]] : i32
-// CHECK: %[[HOST2:.*]] = mtp.load @host_drafts[
-// CHECK: %[[D2:.*]] = arith.select %[[HAS]], %[[HOST2]], %[[OWN2]] : i32
 // CHECK: arith.cmpi sgt, %[[LIMIT]]
 // CHECK: arith.select %{{.*}}, %[[D1]], %{{.*}} : i32
+// CHECK: %[[OWN2:.*]] = tensor.extract %[[ALL]]
+// CHECK: %[[HOST2:.*]] = mtp.load @host_drafts[
+// CHECK: %[[D2:.*]] = arith.select %[[HAS]], %[[HOST2]], %[[OWN2]] : i32
 // CHECK: arith.cmpi sgt, %[[LIMIT]]
 // CHECK: arith.select %{{.*}}, %[[D2]], %{{.*}} : i32
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {

@@ -214,6 +214,29 @@ class DraftPolicyOn : public testing::TestWithParam<Machine> {};
 
 } // namespace
 
+// In turns of 20 rounds, a constraint forces the next tokens or none. Drafts
+// after them are never accepted.
+TEST(DraftPolicy, ForcedTokensAreNoDrafts) {
+  DraftPolicy policy;
+  DraftHistory history;
+  uint64_t forcedDrafts = 0, ownDrafts = 0;
+  constexpr int kRounds = 800, kTurn = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    bool isForced = round / kTurn % 2 != 0;
+    DraftPolicy::Slot slot{&history, kMaxK, 100, isForced ? kMaxK : 0};
+    DraftPolicy::Choice choice = policy.choose({&slot, 1});
+    uint32_t drafts = choice.drafts[0], accepted = isForced ? drafts : 0;
+    policy.addOutcome(history, choice.k, drafts, accepted, slot.forced);
+    RoundCostModel::Work work{1, choice.k, 1 + drafts, 100};
+    policy.addRound(work, kMachines[0].seconds(work));
+    if (round >= kRounds / 2)
+      (isForced ? forcedDrafts : ownDrafts) += drafts;
+  }
+  EXPECT_GT(double(forcedDrafts) / (kRounds / 4), 3.5);
+  EXPECT_LT(double(ownDrafts) / (kRounds / 4), 0.5);
+  EXPECT_LT(history.rate(0, 0.5, /*weight=*/1), 0.2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
                          [](const auto &info) { return info.param.name; });
 
@@ -454,13 +477,16 @@ static DraftPolicy::LearnedCosts profileOfAll(const Recorded &of) {
   return profileOf(of, texts);
 }
 
+// One slot of a model with experts finds out late that a text pays for drafts:
+// trials may take 0.5 % of all time, and each takes most of a step.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfWorkloadsWithAProfile) {
+  bool isLate = std::string(GetParam().name) == "experts_bf16_zen5";
   for (size_t i = 0; i < kWorkloads.size(); ++i) {
     std::vector<Part> parts;
     for (int turn = 0; turn < 3; ++turn)
       parts.push_back({kWorkloads[i], GetParam().batch, 900, 0, true});
     Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
-    EXPECT_LE(of.best, 1.027) << of.text << "; workload " << i;
+    EXPECT_LE(of.best, isLate ? 1.027 : 1.02) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.01) << of.text << "; workload " << i;
   }
 }

@@ -190,6 +190,27 @@ TEST(CallChoice, RestrictsCallsToAllowedTools) {
   EXPECT_TRUE(responses.tools.mustCall());
 }
 
+TEST(CallChoice, SharesEqualCalls) {
+  CallRig rig;
+  GrammarCompiler compiler(rig.facts);
+  auto compiled = [&](std::string_view fields) {
+    GenerationRequest request;
+    std::shared_ptr<const TokenConstraint> constraint;
+    EXPECT_FALSE(rig.chat(with(fields), request));
+    EXPECT_FALSE(compiler.compile(request, "", constraint));
+    return constraint;
+  };
+  auto first = compiled(R"("tool_choice": "required")");
+  EXPECT_EQ(compiled(R"("tool_choice": "required")"), first);
+  // A choice of the only tool is the same as a demand for any.
+  EXPECT_EQ(compiled(R"("tool_choice": {"type": "function", "function":
+                {"name": "add"}})"),
+            first);
+  EXPECT_NE(compiled(R"("tool_choice": "required",
+                        "parallel_tool_calls": false)"),
+            first);
+}
+
 TEST(AnswerFormat, IsReadInOtherApis) {
   CallRig rig;
   auto read = [&](AnswerForm form, std::string_view fields) {

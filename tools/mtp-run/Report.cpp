@@ -206,6 +206,7 @@ Result<std::string> mtp::jsonReport(const Session &session,
   json.field("chunks", s.prefillChunks);
   json.field("library_tokens", s.libraryTokens);
   json.field("mixed_tokens", s.mixedTokens);
+  json.field("padding_slots", s.paddingSlots);
   json.field("kernels", session.promptKernels());
   json.field("seconds", s.prefillSeconds);
   json.field("tokens_per_second", double(s.prefillTokens) / s.prefillSeconds);

@@ -163,11 +163,11 @@ static void addSessionFlags(CLI::App &app, ServeFlags &o) {
   addSharedFlags(app,
                  {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::KvPages,
                   SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
-                  SharedFlag::LazyMemory, SharedFlag::NoPrefixCache,
-                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens,
-                  SharedFlag::Deterministic, SharedFlag::Device,
-                  SharedFlag::Threads, SharedFlag::Pin, SharedFlag::Profile,
-                  SharedFlag::NoMmap, SharedFlag::Verify},
+                  SharedFlag::CaptureSizes, SharedFlag::LazyMemory,
+                  SharedFlag::NoPrefixCache, SharedFlag::SnapshotBytes,
+                  SharedFlag::SnapshotTokens, SharedFlag::Deterministic,
+                  SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
+                  SharedFlag::Profile, SharedFlag::NoMmap, SharedFlag::Verify},
                  o.load, o.session);
 }
 

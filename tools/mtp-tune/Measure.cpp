@@ -2,8 +2,10 @@
 
 #include "tools/mtp-tune/Measure.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/SessionProfile.h"
+#include "tools/mtp-tune/DraftHead.h"
 #include "tools/support/DrafterCheck.h"
 #include "tools/support/PromptText.h"
 
@@ -368,5 +370,7 @@ Result<Measured> tune::measure(const std::shared_ptr<const Model> &model,
   Measured result;
   Tuner tuner(model, options);
   MTP_RETURN_IF_ERROR(tuner.run(result));
+  const Model::Impl &impl = ModelAccess::impl(*model);
+  result.profile.head = findDraftHead(impl.artifact(), impl.plan());
   return result;
 }

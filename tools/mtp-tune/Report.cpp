@@ -5,6 +5,7 @@
 #include "runtime/json/JsonWriter.h"
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/TreeChoice.h"
+#include "runtime/profile/VocabularyChoice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -224,6 +225,15 @@ static std::string treesText(const profile::Profile &profile,
   return text;
 }
 
+/// Returns the vocabulary of drafts that pays; empty if the profile does not
+/// decide it.
+static std::string vocabularyText(const profile::Profile &profile,
+                                  const profile::MachineCosts &machine) {
+  Result<profile::VocabularyChoice> choice =
+      profile::chooseVocabulary(profile, machine);
+  return choice ? "  " + profile::vocabularyText(*choice) : "";
+}
+
 std::string tune::reportText(const profile::Profile &profile) {
   std::string text = strCat(
       "model '", profile.model.name, "', drafter '", profile.model.drafter,
@@ -236,6 +246,7 @@ std::string tune::reportText(const profile::Profile &profile) {
       text += decisionText(decision);
     text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine);
+    text += vocabularyText(profile, machine);
   }
   return text;
 }
@@ -304,6 +315,27 @@ static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
   json.endArray();
 }
 
+/// Writes the gains of the measured drafts, and of the best chain and tree,
+/// over plain steps.
+static void writeTrees(JsonWriter &json, const profile::Profile &profile,
+                       const profile::MachineCosts &machine) {
+  if (profile.nodes.counts.empty())
+    return;
+  Result<profile::TreeReport> report =
+      profile::chooseTree(profile, machine, {}, kMostSlots, {});
+  if (!report)
+    return;
+  json.key("drafts");
+  json.beginObject();
+  json.field("measured_gain", report->measured.gain);
+  json.field("chain_k", report->chain.depth());
+  json.field("chain_gain", report->chain.gain);
+  json.field("tree_nodes", report->tree.paths.size());
+  json.field("tree_gain", report->tree.gain);
+  json.field("verdict", profile::treeVerdict(*report));
+  json.endObject();
+}
+
 /// Writes the nodes that have outcomes, and the paths of the best tree.
 static void writeNodes(JsonWriter &json, const profile::Profile &profile) {
   json.key("nodes");
@@ -354,6 +386,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
          profile::chooseTuning(machine, profile.load))
       writeChoice(json, choice);
     json.endArray();
+    writeTrees(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();
   }

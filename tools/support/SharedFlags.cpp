@@ -18,7 +18,8 @@ enum class Words { K, Device };
 /// The member that a flag sets. Its type decides the range of numbers.
 using Effect =
     std::variant<uint32_t SessionOptions::*, uint64_t SessionOptions::*,
-                 bool SessionOptions::*, bool LoadOptions::*,
+                 bool SessionOptions::*,
+                 std::vector<uint32_t> SessionOptions::*, bool LoadOptions::*,
                  std::string LoadOptions::*, Words>;
 
 struct Row {
@@ -56,6 +57,9 @@ static constexpr Row kRows[] = {
     {Flag::RoundsPerLaunch, "--rounds-per-launch", &Options::roundsPerLaunch,
      "Rounds in one launch, without the host between them (0: 1 on a CPU, 16 "
      "on a GPU)"},
+    {Flag::CaptureSizes, "--capture-sizes", &Options::captureSizes,
+     "Numbers of slots whose rounds have graphs of their own; other rounds use "
+     "the next larger graph with padding rows (default: all)"},
     {Flag::LazyMemory, "--lazy-memory", &Options::populateMemory,
      "Take memory for KV pages at their first use; without this flag the "
      "server takes all of it at its start, if it is at most half of the "
@@ -138,6 +142,9 @@ struct Adder {
   template <typename T>
   CLI::Option *operator()(T SessionOptions::*member) const {
     return addNumber(app, row.names, session.*member, row.text);
+  }
+  CLI::Option *operator()(std::vector<uint32_t> SessionOptions::*member) const {
+    return addNumbers(app, row.names, session.*member, row.text);
   }
   CLI::Option *operator()(bool SessionOptions::*member) const {
     return addFlag(app, row.names, session.*member, row.text, row.value);

@@ -27,6 +27,7 @@ enum class SharedFlag {
   StepMilliseconds,
   SeparatePrompts,
   RoundsPerLaunch,
+  CaptureSizes,
   LazyMemory,
   NoPrefixCache,
   SnapshotBytes,

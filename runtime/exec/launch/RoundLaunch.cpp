@@ -20,6 +20,17 @@ Status RoundLaunch::writeRows(const RoundWork &work) {
     if (host.hasRing())
       MTP_RETURN_IF_ERROR(host.setLoop(row.slot, row.limits));
   }
+  for (auto [slot, positions] : work.padding) {
+    slots.push_back(int32_t(slot));
+    MTP_RETURN_IF_ERROR(host.setDraftLimit(slot, 0));
+    LoopLimits limits;
+    limits.rounds = work.rounds;
+    limits.positions = positions;
+    limits.mostRows = 1;
+    limits.isDead = true;
+    if (host.hasRing())
+      MTP_RETURN_IF_ERROR(host.setLoop(slot, limits));
+  }
   MTP_RETURN_IF_ERROR(host.setActive(slots));
   return work.parts.empty() ? okStatus() : host.setPrefill(work.parts);
 }

@@ -37,6 +37,13 @@ struct RoundWork {
     bool hasRules = false;
   };
   std::vector<Row> rows;
+  /// A slot without a sequence that fills the batch, and the positions that it
+  /// has pages for.
+  struct Padding {
+    uint32_t slot = 0;
+    uint64_t positions = 0;
+  };
+  std::vector<Padding> padding;
   uint32_t program = 0;
   uint32_t k = 0;
   /// Limit on the number of rounds.
@@ -53,7 +60,8 @@ struct RoundWork {
   /// The parts of these prompts; the program has this number of prompts.
   std::vector<PromptPart> parts;
 
-  uint32_t batch() const { return uint32_t(rows.size()); }
+  /// The n that the program runs for.
+  uint32_t batch() const { return uint32_t(rows.size() + padding.size()); }
   uint32_t mixedRows() const {
     uint32_t all = 0;
     for (const MixedPrompt &prompt : mixed)

@@ -5,6 +5,7 @@
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 using namespace mtp;
@@ -212,6 +213,11 @@ void SequenceMemory::publishRound(const KeptState &kept,
 
 /// Saves states before a sequence leaves its slot. A sequence that has not run
 /// since its states were saved still has them.
+Status SequenceMemory::clearSlot(uint32_t slot) {
+  static constexpr std::array<int32_t, 1> kOneToken = {};
+  return slotStates->admit(slot, kOneToken, {});
+}
+
 Status SequenceMemory::leave(KeptState &kept, Residency &residency) {
   if (residency.isPrefilled() && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(residency.slot, kept.saved));

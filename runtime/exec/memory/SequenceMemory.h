@@ -82,6 +82,8 @@ public:
 
   /// Saves what the sequence needs to go on elsewhere. release() follows.
   Status leave(KeptState &kept, Residency &residency);
+  /// Gives a slot that no sequence has the states of a new sequence.
+  Status clearSlot(uint32_t slot);
   /// Gives up the slot's pages.
   void release(uint32_t slot) { kv->release(slot); }
   /// Gives back what was kept of a sequence that has ended.

@@ -60,6 +60,14 @@ uint32_t SequenceTable::firstFreeSlot() const {
   return uint32_t(std::ranges::find(slots, SequenceId(0)) - slots.begin());
 }
 
+std::vector<uint32_t> SequenceTable::firstFreeSlots(uint32_t count) const {
+  std::vector<uint32_t> free;
+  for (uint32_t slot = 0; slot < slots.size() && free.size() < count; ++slot)
+    if (slots[slot] == 0)
+      free.push_back(slot);
+  return free;
+}
+
 //===----------------------------------------------------------------------===//
 // Transitions
 //===----------------------------------------------------------------------===//

@@ -64,6 +64,9 @@ public:
   }
   /// Returns the first slot that no sequence has; there must be one.
   uint32_t firstFreeSlot() const;
+  /// Returns the first `count` slots that no sequence has; fewer if there are
+  /// fewer.
+  std::vector<uint32_t> firstFreeSlots(uint32_t count) const;
 
   /// Compares phases, lists, slots and residencies; Internal names the first
   /// contradiction, or the first illegal transition.

@@ -159,9 +159,8 @@ struct SessionOptions {
   bool pinThreads = false;
   /// Takes the memory of KV pages, arena and states from the system when the
   /// session begins, if that is at most half of the memory available then.
-  /// Otherwise memory is taken when steps first use it, and a step that begins
-  /// new system pages in all layers waits for them. A GPU's memory is always
-  /// taken at the beginning.
+  /// Otherwise steps take memory at its first use, and may wait for new system
+  /// pages of all layers. A GPU's memory is always taken at the beginning.
   bool populateMemory = false;
   /// KV pages, the dummy page included: 2 to 2^31 - 1. Zero: enough for every
   /// slot at full context.
@@ -177,8 +176,7 @@ struct SessionOptions {
   /// default, a step computes at most one chunk, limited by
   /// `promptMilliseconds`, if a sequence is running when the step begins.
   /// Otherwise it continues until a sequence has its first token. With any
-  /// other value only the number of rows is bounded, whether or not a sequence
-  /// is running.
+  /// other value only the number of rows is bounded, in both cases.
   static constexpr uint32_t kOneBesideRunning = 0;
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   uint32_t chunksPerStep = kOneBesideRunning;
@@ -199,22 +197,24 @@ struct SessionOptions {
   bool separatePrompts = false;
   /// Maximum number of rounds that run on the device without the host between
   /// them, limited by the artifact. On a GPU this hides the host's time. A new
-  /// sequence still waits for the end of one round only. Zero: 1 on a CPU, 16
-  /// on a GPU. Fewer rounds run if pages are short, prompts wait, or a sequence
-  /// has more than 8 end and stop tokens. One round runs if logits are kept or
-  /// a request asks for outputs or log-probabilities.
+  /// sequence waits for the end of one round only. Zero: 1 on a CPU, 16 on a
+  /// GPU. Fewer run if pages are short, prompts wait, or a sequence has more
+  /// than 8 end and stop tokens. One round runs if logits are kept or a request
+  /// asks for outputs or log-probabilities.
   uint32_t roundsPerLaunch = 0;
+  /// Numbers of slots that run programs of their own. Rounds of another number
+  /// run the next larger one with padding rows, if slots and pages are free.
+  /// Empty: all numbers do. No token depends on it.
+  std::vector<uint32_t> captureSizes;
   /// Shares the KV pages of equal prefixes of prompts and generated tokens.
   bool prefixCache = true;
   /// Bytes of host memory for snapshots of recurrent states, which are in no
-  /// page. A prefix of a model with recurrent layers can be shared only if it
-  /// has a snapshot. Snapshots are made while prompts are read, after sequences
-  /// end, and when sequences are preempted or paused. A snapshot of a preempted
-  /// or paused sequence includes its KV entries that are in no page of the
-  /// prefix cache. The least recently used snapshots are dropped first. If the
-  /// value is zero or below the size of one snapshot (Session::snapshotBytes),
-  /// no prefix is shared, and a preempted sequence recomputes all of its
-  /// tokens.
+  /// page. A model with recurrent layers shares only prefixes with a snapshot.
+  /// Snapshots are made while prompts are read, after sequences end, and when
+  /// sequences are preempted or paused, then with their KV entries outside the
+  /// prefix cache. The least recently used ones are dropped first. Below the
+  /// size of one snapshot (Session::snapshotBytes) no prefix is shared, and a
+  /// preempted sequence recomputes all of its tokens.
   uint64_t snapshotBytes = uint64_t(1) << 30;
   /// Number of prompt tokens between two snapshots, rounded up to whole pages.
   /// One more snapshot follows the prompt's last whole page. Not zero.
@@ -223,10 +223,9 @@ struct SessionOptions {
   /// Keeps times, acceptance and load for a profile, but no text.
   bool recordsProfile = false;
   /// Computes prompts on a GPU with the plan's own kernels only. Otherwise the
-  /// GPU vendor's library multiplies the rows of whole chunks if the artifact
-  /// has programs for that, which is faster. A prompt may then reuse pages that
-  /// another sequence generated or had as the end of its prompt. Its bits may
-  /// differ from those of the same prompt computed from its start.
+  /// GPU vendor's library multiplies rows of whole chunks if the artifact has
+  /// programs for that. If a prompt then reuses pages of a generated text or of
+  /// the end of another prompt, its bits may differ from a computed prompt's.
   bool deterministic = false;
 };
 
@@ -305,6 +304,8 @@ struct Statistics {
   uint64_t rounds = 0;
   /// Rounds summed over sequences, the denominator of acceptance rates.
   uint64_t slotRounds = 0;
+  /// Sessions only: slots that only filled a batch, summed over launches.
+  uint64_t paddingSlots = 0;
   /// Rows that the target computed in decode rounds. For each slot, the
   /// anchor's row and the rows of drafts that could be accepted; none for a
   /// sequence that had ended. If a program does not report its rows, all rows
@@ -332,10 +333,9 @@ struct Statistics {
   uint64_t caughtUpTokens = 0;
   uint64_t preemptions = 0;
   /// Snapshots of recurrent states: the number made, the number dropped since,
-  /// and the bytes of those that remain. Only for sessions, as of the end of
-  /// the last step(), whatever other calls made or dropped since. Then the
-  /// number of snapshots from which sequences continued, and the part of it
-  /// that belongs to sequences that had been preempted or paused.
+  /// and the bytes that remain. Only for sessions, as of the end of the last
+  /// step(). Then the number of snapshots from which sequences continued, and
+  /// the part of it of sequences that had been preempted or paused.
   uint64_t snapshots = 0;
   uint64_t droppedSnapshots = 0;
   uint64_t snapshotBytes = 0;

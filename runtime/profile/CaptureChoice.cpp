@@ -1,0 +1,303 @@
+//===- CaptureChoice.cpp - Which rounds get their own graphs --------------===//
+
+#include "runtime/profile/CaptureChoice.h"
+#include "runtime/schema/DeviceLoop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+/// Share of rounds that each shape has at least: no shape is impossible.
+static constexpr double kLeastShare = 1e-6;
+/// Seconds to build a node: 17,207 nodes take 0.17 s on an H100
+/// (tools/gpu-check/MEASURED.md).
+static constexpr double kNodeSeconds = 1e-5;
+/// Rounds over which the time to build a graph once is spread.
+static constexpr double kHorizon = 1e5;
+/// Candidates for captured sizes between a power of two and the next one.
+static constexpr uint32_t kCandidates = 32;
+/// Steps of a bisection, and the ratio of two prices that are tried.
+static constexpr int kSteps = 40;
+static constexpr double kPriceStep = 1.5;
+
+uint32_t profile::capturedSize(const CaptureSizes &sizes, uint32_t k,
+                               uint32_t slots) {
+  auto own = sizes.find(k);
+  if (own == sizes.end())
+    return slots;
+  auto next = std::ranges::lower_bound(own->second, slots);
+  return next == own->second.end() ? slots : *next;
+}
+
+namespace {
+/// The rounds of one k. Lists have an element for each number of slots, and one
+/// for 0 slots.
+struct RoundsOfK {
+  std::vector<double> shares, seconds;
+  std::vector<uint64_t> nodes;
+  /// Sums of the shares up to each number of slots.
+  std::vector<double> before;
+};
+
+/// Chooses numbers of slots for the rounds of all k.
+class CaptureChooser {
+public:
+  CaptureChooser(const CaptureInput &input, std::vector<RoundsOfK> rounds)
+      : input(input), rounds(std::move(rounds)) {
+    for (uint32_t slots = 1, step = 1; slots <= input.mostSlots;
+         slots += step) {
+      candidates.push_back(slots);
+      while (slots >= 2 * kCandidates * step)
+        step *= 2;
+    }
+    if (candidates.back() != input.mostSlots)
+      candidates.push_back(input.mostSlots);
+  }
+
+  CaptureChoice choose() const;
+
+private:
+  std::vector<uint32_t> sizesOf(const RoundsOfK &of, double price) const;
+  CaptureSizes sizesAt(double price) const;
+  std::vector<CaptureGraph> graphsOf(const CaptureSizes &sizes) const;
+  double secondsOf(const std::vector<CaptureGraph> &graphs) const;
+
+  const CaptureInput &input;
+  std::vector<RoundsOfK> rounds;
+  std::vector<uint32_t> candidates;
+};
+} // namespace
+
+/// Returns the sizes with the least time of all rounds, if each node costs
+/// `price` seconds of a mean round.
+std::vector<uint32_t> CaptureChooser::sizesOf(const RoundsOfK &of,
+                                              double price) const {
+  // By candidate, the least cost of all smaller numbers of slots if it is
+  // captured, and the captured candidate before it.
+  std::vector<double> least(candidates.size());
+  std::vector<size_t> previous(candidates.size());
+  for (size_t j = 0; j < candidates.size(); ++j) {
+    uint32_t size = candidates[j];
+    least[j] = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i <= j; ++i) {
+      double done = i == 0 ? 0 : least[i - 1];
+      double share =
+          of.before[size] - (i == 0 ? 0 : of.before[candidates[i - 1]]);
+      double cost = done + share * of.seconds[size];
+      if (cost < least[j]) {
+        least[j] = cost;
+        previous[j] = i;
+      }
+    }
+    least[j] += price * double(of.nodes[size]);
+  }
+  std::vector<uint32_t> sizes;
+  for (size_t j = candidates.size(); j > 0; j = previous[j - 1])
+    sizes.insert(sizes.begin(), candidates[j - 1]);
+  return sizes;
+}
+
+CaptureSizes CaptureChooser::sizesAt(double price) const {
+  CaptureSizes sizes;
+  for (uint32_t k = 0; k < rounds.size(); ++k)
+    sizes[k] = sizesOf(rounds[k], price);
+  return sizes;
+}
+
+/// Returns the graphs of sizes, or of all numbers of slots without sizes.
+std::vector<CaptureGraph>
+CaptureChooser::graphsOf(const CaptureSizes &sizes) const {
+  std::vector<CaptureGraph> graphs;
+  for (uint32_t k = 0; k < rounds.size(); ++k) {
+    const RoundsOfK &of = rounds[k];
+    uint32_t before = 0;
+    for (uint32_t n = 1; n <= input.mostSlots; ++n) {
+      if (capturedSize(sizes, k, n) != n)
+        continue;
+      graphs.push_back({k, n, of.before[n] - of.before[before], of.nodes[n]});
+      before = n;
+    }
+  }
+  return graphs;
+}
+
+/// Returns the mean seconds of a round with graphs, of which the last used ones
+/// are kept. Shapes follow each other at random. A graph that was not used for
+/// some number of rounds is dropped, and all younger graphs have the limit's
+/// nodes.
+double
+CaptureChooser::secondsOf(const std::vector<CaptureGraph> &graphs) const {
+  // Returns the nodes of graphs that were used in the last `age` rounds.
+  auto nodesAt = [&](double age) {
+    double nodes = 0;
+    for (const CaptureGraph &graph : graphs)
+      nodes += double(graph.nodes) * (1 - std::exp(-graph.share * age));
+    return nodes;
+  };
+  double young = 0, old = kHorizon;
+  if (nodesAt(old) > double(input.mostNodes))
+    for (int step = 0; step < kSteps; ++step) {
+      double middle = (young + old) / 2;
+      (nodesAt(middle) > double(input.mostNodes) ? old : young) = middle;
+    }
+  double seconds = 0;
+  for (const CaptureGraph &graph : graphs)
+    seconds += graph.share * (rounds[graph.k].seconds[graph.slots] +
+                              std::exp(-graph.share * old) *
+                                  double(graph.nodes) * kNodeSeconds);
+  return seconds;
+}
+
+CaptureChoice CaptureChooser::choose() const {
+  CaptureChoice choice;
+  choice.graphs = graphsOf({});
+  choice.seconds = choice.exactSeconds = secondsOf(choice.graphs);
+  // A higher price of a node leaves fewer graphs, down to one for each k.
+  double price = kNodeSeconds / kHorizon;
+  for (size_t count = SIZE_MAX; count > rounds.size(); price *= kPriceStep) {
+    CaptureSizes sizes = sizesAt(price);
+    std::vector<CaptureGraph> graphs = graphsOf(sizes);
+    count = graphs.size();
+    double seconds = secondsOf(graphs);
+    if (seconds >= choice.seconds)
+      continue;
+    choice.seconds = seconds;
+    choice.sizes = std::move(sizes);
+    choice.graphs = std::move(graphs);
+  }
+  double exact = 0;
+  for (const CaptureGraph &graph : choice.graphs) {
+    choice.nodes += graph.nodes;
+    exact += rounds[graph.k].shares[graph.slots];
+  }
+  choice.padded = choice.sizes.empty() ? 0 : std::max(1 - exact, 0.0);
+  std::ranges::stable_sort(choice.graphs, std::greater(), &CaptureGraph::share);
+  return choice;
+}
+
+//===----------------------------------------------------------------------===//
+// From a profile
+//===----------------------------------------------------------------------===//
+
+/// Returns the share of rounds by k and number of slots. Without counts of
+/// rounds, all k are equally frequent, and so are the slots of a bucket.
+static std::vector<std::vector<double>> sharesOf(const Load &load,
+                                                 const CaptureInput &input) {
+  std::vector<std::vector<double>> shares(
+      input.mostK + 1, std::vector<double>(input.mostSlots + 1, 0));
+  double all = 0;
+  auto add = [&](uint32_t k, uint32_t slots, double count) {
+    if (k <= input.mostK && slots >= 1 && slots <= input.mostSlots) {
+      shares[k][slots] += count;
+      all += count;
+    }
+  };
+  for (const auto &[shape, count] : load.rounds)
+    add(shape.second, shape.first, double(count));
+  for (size_t bucket = 0; load.rounds.empty() && bucket < load.slots.size();
+       ++bucket) {
+    uint64_t first = uint64_t(1) << bucket;
+    uint64_t last = std::min<uint64_t>(2 * first - 1, input.mostSlots);
+    for (uint64_t slots = first; slots <= last; ++slots)
+      for (uint32_t k = 0; k <= input.mostK; ++k)
+        add(k, uint32_t(slots),
+            double(load.slots[bucket]) / double(last - first + 1));
+  }
+  if (all == 0)
+    return {};
+  double shapes = double(input.mostSlots) * double(input.mostK + 1);
+  for (std::vector<double> &own : shares)
+    for (uint32_t slots = 1; slots <= input.mostSlots; ++slots)
+      own[slots] = own[slots] / all * (1 - kLeastShare * shapes) + kLeastShare;
+  return shares;
+}
+
+namespace {
+/// Measured seconds of rounds of one k by slots: the mean over contexts.
+using SecondsBySlots = std::map<uint32_t, std::pair<double, double>>;
+} // namespace
+
+/// Returns the seconds of a number of slots, on lines between the measured
+/// numbers; beyond them, as at the nearest number.
+static double secondsAt(const SecondsBySlots &of, uint32_t slots) {
+  auto meanOf = [](const auto &point) {
+    return point.second.first / point.second.second;
+  };
+  auto high = of.lower_bound(slots);
+  if (high == of.end())
+    return meanOf(*std::prev(high));
+  if (high->first == slots || high == of.begin())
+    return meanOf(*high);
+  auto low = std::prev(high);
+  double share = double(slots - low->first) / double(high->first - low->first);
+  return meanOf(*low) + (meanOf(*high) - meanOf(*low)) * share;
+}
+
+/// Returns the measured seconds by k. Only rounds with all drafts count, and of
+/// each number of slots the contexts that the profile has.
+static std::map<uint32_t, SecondsBySlots>
+secondsByK(const MachineCosts &machine) {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> mostRows;
+  for (const Cost &cost : machine.costs)
+    if (cost.work == Work::Round) {
+      uint32_t &most = mostRows[{cost.k, cost.batch}];
+      most = std::max(most, cost.rows);
+    }
+  std::map<uint32_t, SecondsBySlots> seconds;
+  for (const Cost &cost : machine.costs)
+    if (cost.work == Work::Round &&
+        cost.rows == mostRows[{cost.k, cost.batch}]) {
+      auto &[sum, count] = seconds[cost.k][cost.batch];
+      sum += machine.secondsOf(cost);
+      ++count;
+    }
+  return seconds;
+}
+
+std::optional<CaptureChoice>
+profile::chooseCaptures(const MachineCosts &machine, const Load &load,
+                        const CaptureInput &input) {
+  std::map<uint32_t, SecondsBySlots> measured = secondsByK(machine);
+  std::vector<std::vector<double>> shares = sharesOf(load, input);
+  if (measured.empty() || shares.empty())
+    return std::nullopt;
+  std::vector<RoundsOfK> rounds;
+  for (uint32_t k = 0; k <= input.mostK; ++k) {
+    // A k without costs takes the time of the next larger one, or the largest.
+    auto own = measured.lower_bound(k);
+    const SecondsBySlots &times =
+        own == measured.end() ? measured.rbegin()->second : own->second;
+    RoundsOfK of{shares[k], {0}, {0}, {0}};
+    for (uint32_t n = 1; n <= input.mostSlots; ++n) {
+      // More slots take no less time, whatever noise says.
+      of.seconds.push_back(std::max(of.seconds.back(), secondsAt(times, n)));
+      of.nodes.push_back(input.nodesOf(k, n));
+      of.before.push_back(of.before.back() + of.shares[n]);
+    }
+    rounds.push_back(std::move(of));
+  }
+  return CaptureChooser(input, std::move(rounds)).choose();
+}
+
+std::optional<CaptureInput>
+profile::captureInputOf(const MachineCosts &machine) {
+  CaptureInput input;
+  std::map<uint32_t, uint64_t> nodes;
+  for (const Cost &cost : machine.costs)
+    if (cost.work == Work::Round && cost.nodes > 0) {
+      input.mostSlots = std::max(input.mostSlots, cost.batch);
+      input.mostK = std::max(input.mostK, cost.k);
+      nodes[cost.k] = std::max<uint64_t>(nodes[cost.k], cost.nodes);
+    }
+  if (nodes.empty())
+    return std::nullopt;
+  input.mostNodes = kMostRoundNodes;
+  input.nodesOf = [nodes](uint32_t k, uint32_t) {
+    auto own = nodes.lower_bound(k);
+    return own == nodes.end() ? nodes.rbegin()->second : own->second;
+  };
+  return input;
+}

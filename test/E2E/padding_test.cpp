@@ -1,0 +1,200 @@
+//===- padding_test.cpp - Rounds with padding rows ------------------------===//
+//
+// A round of n slots that runs the program of n' > n slots gives the tokens,
+// logits and states of a round of n slots, bit for bit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "harness/OnDevice.h"
+#include "runtime/exec/ModelImpl.h"
+#include "runtime/exec/SessionFactory.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace mtp;
+using namespace mtp::test;
+
+namespace {
+
+/// The results of a session.
+struct Trace {
+  std::vector<Generated> outputs;
+  /// By step, the states of the slots whose sequences run.
+  std::vector<std::vector<uint8_t>> states;
+  uint64_t padding = 0;
+};
+
+class Padding : public OnDeviceTest {
+protected:
+  Request request(uint32_t index, float temperature) const {
+    Request request;
+    for (uint32_t i = 0; i < 3 + 4 * index; ++i)
+      request.prompt.push_back(textToken(index + 5, i, envelope.vocab));
+    request.maxTokens = (isSimulated() ? 5 : 16) + index % 3;
+    request.ignoreEos = true;
+    request.sampling = {temperature, 20, 0.9f, 0.02f, 3 + index};
+    return request;
+  }
+  bool isSimulated() const { return GetParam().device == DeviceKind::Cuda; }
+  /// Slots of a session: few, because the simulator is slow.
+  uint32_t slots() const {
+    return std::min<uint32_t>(envelope.maxBatch, isSimulated() ? 3 : 6);
+  }
+
+  SessionOptions options(uint32_t k, std::vector<uint32_t> sizes) const {
+    SessionOptions options = single(k, slots());
+    options.roundsPerLaunch = 1;
+    options.captureSizes = std::move(sizes);
+    return options;
+  }
+
+  Trace run(SessionOptions options, uint32_t count, float temperature) const;
+  void addStates(Executable &executable, const std::vector<uint32_t> &slots,
+                 Trace &trace) const;
+};
+
+} // namespace
+
+/// Adds the states of slots, except for the numbers of their pages.
+void Padding::addStates(Executable &executable,
+                        const std::vector<uint32_t> &slots,
+                        Trace &trace) const {
+  const Artifact &artifact = ModelAccess::file(*model)->artifact();
+  std::vector<uint8_t> &all = trace.states.emplace_back();
+  for (uint32_t i = 0; i < artifact.states.size(); ++i) {
+    const State &state = artifact.states[i];
+    if (state.rule.shared || state.name == "page_table")
+      continue;
+    uint64_t bytes = state.bytes / envelope.maxBatch;
+    for (uint32_t slot : slots) {
+      all.resize(all.size() + bytes);
+      Binding place{schema::Space::State, i, slot * bytes, bytes};
+      ASSERT_TRUE(executable.read(place, all.data() + all.size() - bytes, bytes)
+                      .isOk());
+    }
+  }
+}
+
+Trace Padding::run(SessionOptions options, uint32_t count,
+                   float temperature) const {
+  options.logits = LogitsMode::All;
+  Executable *executable = nullptr;
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> own) {
+    executable = own.get();
+    return own;
+  };
+  Trace trace;
+  auto session = SessionFactory::create(model, options, std::move(setup));
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  if (!session.isOk())
+    return trace;
+  std::vector<SequenceId> ids;
+  for (uint32_t i = 0; i < count; ++i)
+    ids.push_back(*(*session)->add(request(i, temperature)));
+  while (!(*session)->idle()) {
+    auto updates = (*session)->step();
+    EXPECT_TRUE(updates.isOk()) << updates.status().toString();
+    if (!updates.isOk())
+      return trace;
+    std::vector<uint32_t> running;
+    for (uint32_t i = 0; i < count; ++i)
+      if (*(*session)->state(ids[i]) == SequenceState::Running)
+        running.push_back(i);
+    addStates(*executable, running, trace);
+  }
+  for (SequenceId id : ids)
+    trace.outputs.push_back(collect(**session, id));
+  trace.padding = (*session)->statistics().paddingSlots;
+  EXPECT_EQ((*session)->kvUsage().heldPages, 0u);
+  return trace;
+}
+
+TEST_P(Padding, ChangesNoBit) {
+  for (uint32_t k : std::set<uint32_t>{0, envelope.maxK / 2, envelope.maxK})
+    for (uint32_t count = 1; count < slots(); ++count) {
+      // Sequences of either kind, to save time on the simulator.
+      float temperature = (k + count) % 2 ? 0.8f : 0.0f;
+      Trace expected = run(options(k, {}), count, temperature);
+      EXPECT_EQ(expected.padding, 0u);
+      for (uint32_t size = count + 1; size <= slots(); ++size) {
+        SCOPED_TRACE("k " + std::to_string(k) + ", slots " +
+                     std::to_string(count) + " in " + std::to_string(size));
+        Trace padded = run(options(k, {size}), count, temperature);
+        EXPECT_GT(padded.padding, 0u);
+        ASSERT_EQ(padded.outputs.size(), expected.outputs.size());
+        for (size_t i = 0; i < padded.outputs.size(); ++i) {
+          EXPECT_EQ(padded.outputs[i].tokens, expected.outputs[i].tokens);
+          EXPECT_TRUE(
+              bitEqual(padded.outputs[i].logits, expected.outputs[i].logits));
+        }
+        EXPECT_TRUE(padded.states == expected.states);
+      }
+    }
+}
+
+// Padding slots of a launch of several rounds move on, and slots go from
+// padding to sequences and back.
+TEST_P(Padding, ChangesNoTokenInALoop) {
+  std::vector<Request> all;
+  for (uint32_t i = 0; i < slots() + 1; ++i)
+    all.push_back(request(i, i % 2 ? 0.8f : 0.0f));
+  for (uint32_t k : std::set<uint32_t>{0, envelope.maxK}) {
+    Outcome expected =
+        generate(model, options(k, {}), all, LogitsMode::None, 2);
+    SessionOptions padded = options(k, {slots()});
+    padded.roundsPerLaunch = 16;
+    Outcome outcome = generate(model, padded, all, LogitsMode::None, 2);
+    expectSame(outcome, expected, padded);
+    EXPECT_GT(outcome.statistics.paddingSlots, 0u);
+  }
+}
+
+// Without a page for padding a round has its own size.
+TEST_P(Padding, TakesNoPagesThatSequencesNeed) {
+  std::vector<Request> all = {request(0, 0.8f)};
+  SessionOptions tight = options(envelope.maxK, {slots()});
+  // The dummy, and the pages of the sequence.
+  uint32_t tokens = uint32_t(all[0].prompt.size()) + all[0].maxTokens;
+  tight.kvPages = 1 + (tokens + envelope.maxNodes + envelope.pageTokens - 1) /
+                          envelope.pageTokens;
+  Outcome expected =
+      generate(model, options(envelope.maxK, {}), all, LogitsMode::None);
+  Outcome outcome = generate(model, tight, all, LogitsMode::None);
+  expectSame(outcome, expected, tight);
+}
+
+TEST_P(Padding, IsOfSizesThatTheSessionHas) {
+  auto session = Session::create(model, options(0, {slots() + 1}));
+  ASSERT_FALSE(session.isOk());
+  EXPECT_NE(session.status().message().find("expected capture_sizes of 1 to"),
+            std::string::npos)
+      << session.status().message();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cpu, Padding,
+    testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
+                    OnDevice{"llama-gqa.bf16", DeviceKind::Cpu},
+                    OnDevice{"eagle_tree", DeviceKind::Cpu},
+                    OnDevice{"suffix", DeviceKind::Cpu},
+                    OnDevice{"dflash", DeviceKind::Cpu},
+                    OnDevice{"heads_tree", DeviceKind::Cpu},
+                    OnDevice{"lookahead", DeviceKind::Cpu},
+                    OnDevice{"random_tree.mixed", DeviceKind::Cpu},
+                    OnDevice{"rejection", DeviceKind::Cpu},
+                    OnDevice{"eagle26.trimmed", DeviceKind::Cpu},
+                    OnDevice{"qwen3next-mtp1.f32", DeviceKind::Cpu},
+                    OnDevice{"hybrid", DeviceKind::Cpu}),
+    nameOf);
+#ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(
+    Gpu, Padding,
+    testing::Values(OnDevice{"dsv3-chain-mtp2.sim", DeviceKind::Cuda},
+                    OnDevice{"llama-gqa.sim", DeviceKind::Cuda},
+                    OnDevice{"suffix", DeviceKind::Cuda},
+                    OnDevice{"qwen3next-mtp1.sim", DeviceKind::Cuda},
+                    OnDevice{"lookahead", DeviceKind::Cuda}),
+    nameOf);
+#endif

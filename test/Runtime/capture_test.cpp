@@ -1,0 +1,144 @@
+//===- capture_test.cpp - The choice of graphs for rounds -----------------===//
+
+#include "runtime/profile/CaptureChoice.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+namespace {
+
+constexpr uint32_t kSlots = 7;
+
+/// Returns costs of rounds without and with drafts, which grow with the slots.
+MachineCosts costsOf(double first, double slot) {
+  MachineCosts machine;
+  for (uint32_t k : {0u, 2u})
+    for (uint32_t slots : {1u, kSlots}) {
+      Cost cost;
+      cost.batch = slots;
+      cost.k = k;
+      cost.rows = slots * (k + 1);
+      cost.lower = cost.median = cost.upper = first + slot * cost.rows;
+      cost.count = 9;
+      cost.nodes = 100;
+      machine.costs.push_back(cost);
+    }
+  return machine;
+}
+
+CaptureInput inputOf(uint64_t graphs) {
+  return {kSlots, /*mostK=*/2, 100 * graphs,
+          [](uint32_t, uint32_t) { return uint64_t(100); }};
+}
+
+/// Returns the mean seconds of a round with sizes, without the time to build.
+double secondsOf(const CaptureSizes &sizes, const Load &load, double first,
+                 double slot) {
+  double sum = 0, count = 0;
+  for (const auto &[shape, rounds] : load.rounds) {
+    auto [slots, k] = shape;
+    uint32_t rows = capturedSize(sizes, k, slots) * (k + 1);
+    sum += double(rounds) * (first + slot * rows);
+    count += double(rounds);
+  }
+  return sum / count;
+}
+
+/// Returns the numbers of slots in a set of bits, and always the largest.
+std::vector<uint32_t> sizesOf(uint32_t bits) {
+  std::vector<uint32_t> sizes;
+  for (uint32_t slots = 1; slots <= kSlots; ++slots)
+    if (slots == kSlots || (bits >> (slots - 1)) & 1)
+      sizes.push_back(slots);
+  return sizes;
+}
+
+} // namespace
+
+TEST(Captures, OfASizeAreTheNextLarger) {
+  CaptureSizes sizes = {{1, {2, 4}}};
+  EXPECT_EQ(capturedSize(sizes, 1, 1), 2u);
+  EXPECT_EQ(capturedSize(sizes, 1, 2), 2u);
+  EXPECT_EQ(capturedSize(sizes, 1, 3), 4u);
+  EXPECT_EQ(capturedSize(sizes, 1, 5), 5u);
+  EXPECT_EQ(capturedSize(sizes, 0, 3), 3u);
+}
+
+TEST(Captures, AreExactIfAllFit) {
+  Load load;
+  for (uint32_t k : {0u, 2u})
+    for (uint32_t slots = 1; slots <= kSlots; ++slots)
+      load.rounds[{slots, k}] = 50;
+  auto choice = chooseCaptures(costsOf(1e-3, 1e-4), load, inputOf(100));
+  ASSERT_TRUE(choice);
+  for (uint32_t k : {0u, 2u})
+    for (uint32_t slots = 1; slots <= kSlots; ++slots)
+      EXPECT_EQ(capturedSize(choice->sizes, k, slots), slots);
+  EXPECT_LT(choice->padded, 1e-4);
+  EXPECT_NEAR(choice->seconds, choice->exactSeconds,
+              1e-3 * choice->exactSeconds);
+}
+
+TEST(Captures, SaveTheTimeOfBuilding) {
+  Load load;
+  load.rounds = {{{1, 0}, 900}, {{2, 0}, 300}, {{5, 0}, 300}, {{6, 0}, 200},
+                 {{1, 2}, 700}, {{2, 2}, 300}, {{3, 2}, 200}, {{7, 2}, 100}};
+  constexpr uint64_t kGraphs = 4;
+  auto choice = chooseCaptures(costsOf(1e-3, 1e-5), load, inputOf(kGraphs));
+  ASSERT_TRUE(choice);
+  EXPECT_FALSE(choice->sizes.empty());
+  EXPECT_GT(choice->padded, 0);
+  // Building 100 nodes takes as long as a round.
+  EXPECT_GT(choice->exactSeconds, 1.2 * choice->seconds);
+  double best = 1;
+  for (uint32_t plain = 0; plain < 1u << (kSlots - 1); ++plain)
+    for (uint32_t drafts = 0; drafts < 1u << (kSlots - 1); ++drafts) {
+      CaptureSizes sizes = {{0, sizesOf(plain)}, {2, sizesOf(drafts)}};
+      // A graph of k = 1 is never used.
+      if (sizes[0].size() + sizes[2].size() <= kGraphs)
+        best = std::min(best, secondsOf(sizes, load, 1e-3, 1e-5));
+    }
+  EXPECT_LE(choice->seconds, best * 1.02);
+  // The most used graphs come first.
+  EXPECT_TRUE(std::ranges::is_sorted(choice->graphs, std::greater(),
+                                     &CaptureGraph::share));
+}
+
+// If padding rows cost more than building, each round has its own graph.
+TEST(Captures, AreExactIfPaddingIsSlower) {
+  Load load;
+  load.rounds = {{{1, 0}, 1000}, {{7, 0}, 30}};
+  auto choice = chooseCaptures(costsOf(1e-4, 1e-2), load, inputOf(1));
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(capturedSize(choice->sizes, 0, 1), 1u);
+}
+
+TEST(Captures, NeedALoadAndCosts) {
+  Load load;
+  EXPECT_FALSE(chooseCaptures(costsOf(1e-3, 1e-4), load, inputOf(9)));
+  load.slots = {1, 2};
+  EXPECT_TRUE(chooseCaptures(costsOf(1e-3, 1e-4), load, inputOf(9)));
+  EXPECT_FALSE(chooseCaptures(MachineCosts(), load, inputOf(9)));
+  EXPECT_FALSE(captureInputOf(MachineCosts()));
+  auto input = captureInputOf(costsOf(1e-3, 1e-4));
+  ASSERT_TRUE(input);
+  EXPECT_EQ(input->mostSlots, kSlots);
+  EXPECT_EQ(input->nodesOf(1, 1), 100u);
+}
+
+// The choice is made when a session begins.
+TEST(Captures, OfManySlotsAreFast) {
+  Load load;
+  for (uint32_t slots = 1; slots <= 1024; ++slots)
+    load.rounds[{slots, 2}] = slots % 13 + 1;
+  CaptureInput input = inputOf(20);
+  input.mostSlots = 1024;
+  input.mostK = 8;
+  auto choice = chooseCaptures(costsOf(1e-3, 1e-5), load, input);
+  ASSERT_TRUE(choice);
+  EXPECT_LT(choice->seconds, choice->exactSeconds);
+  EXPECT_GE(choice->sizes[2].size(), 5u);
+}
