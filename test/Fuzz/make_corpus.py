@@ -148,6 +148,14 @@ bodies = {
     "chat": {"messages": [{"role": "user", "content": "a"},
                           {"role": "user", "content": [{"type": "text", "text": "b"}]}],
              "chat_template_kwargs": {"x": [1, None, {"y": 1.5}]}, "tools": [], "logit_bias": {}},
+    "rules": {"prompt": [1], "logit_bias": {"3": 1.5, "63": -1e9}, "allowed_token_ids": [1, 3],
+              "frequency_penalty": -2, "presence_penalty": 2, "repetition_penalty": 1.5,
+              "min_tokens": 3, "max_tokens": 4, "ignore_eos": True},
+    "pairs": {"prompt": [1], "logit_bias": [[3, 1.5], [4, False]], "repeat_penalty": 1.2,
+              "repeat_last_n": -1, "n_predict": 4},
+    "resume": {"prompt": [1], "stream": True, "logprobs": 1, "max_tokens": 5, "resume": {
+        "seed": 7, "created": 5, "events": 2, "answers": [
+            {"tokens": [4, 5], "scores": [[-1082130432, 9, -1082130432], [0]]}]}},
     # Too large for a template: the request is refused without a crash.
     "large": {"messages": [{"role": "u"}], "reasoning_effort": 2**64 - 1},
 }

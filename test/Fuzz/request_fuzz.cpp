@@ -43,7 +43,12 @@ void check(const MaybeError &error) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const ModelFacts facts = makeFacts();
+  // Reading bad words needs a tokenizer; other rules of logits need none.
+  static const ModelFacts facts = [] {
+    ModelFacts made = makeFacts();
+    made.hasLogitRules = made.isReplica = true;
+    return made;
+  }();
   // Reading a body only needs to know whether there is a tokenizer.
   static const char standIn = 0;
   static const ModelFacts textFacts = [] {
