@@ -193,9 +193,12 @@ std::string Matcher::findForced(Position &position, size_t most) {
     Position only;
     int found = -1;
     for (int byte = 0; byte < 256; ++byte) {
+      Step step = machine.step(position.frontier, static_cast<uint8_t>(byte));
+      // Most bytes lead nowhere, which needs no copy.
+      if (step.frontier == kDeadFrontier)
+        continue;
       Position next = position;
-      if (!settle(next,
-                  machine.step(position.frontier, static_cast<uint8_t>(byte))))
+      if (!settle(next, step))
         continue;
       if (found >= 0)
         return bytes;

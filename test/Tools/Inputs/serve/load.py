@@ -1,11 +1,13 @@
 """load.py ARTIFACT [DEVICE]: runs readers, slow readers and clients that go away, MTP_SERVE_STREAMS
-at a time, for MTP_SERVE_SECONDS. Checks that each completely read answer equals mtp-run's output
-for the request alone. Pages, descriptors and memory must return to their start values, and an idle
-server must sleep."""
+at a time, for MTP_SERVE_SECONDS. Every third request is restricted by a grammar or bad words.
+Checks that each completely read answer equals the answer to the request alone: mtp-run's output, or
+for restricted requests a server's. Pages, descriptors and memory must return to their start values,
+and an idle server must sleep."""
 import asyncio, json, os, random, socket, sys, time
 from concurrent.futures import ThreadPoolExecutor
 
 from growth import EXACT, LONG_SECONDS, Growth
+from restricted import restrict, texts_alone
 from serving import Server, alone, check, texts
 
 ARTIFACT = sys.argv[1]
@@ -28,7 +30,7 @@ def make(number):
             "top_p": rng.choice([1, 0.9]), "top_k": rng.choice([0, 40]),
             "max_tokens": rng.choice([1, 5, 20, 60, 120])}
     body["prompt"] = " ".join(words) if number % 3 else [rng.randint(1, 90) for _ in words]
-    return body
+    return body if number % 3 != 1 else restrict(dict(body, max_tokens=120), number)
 
 
 def request_bytes(body):
@@ -153,8 +155,12 @@ def check_sleeps(server):
 
 
 BODIES = [make(number) for number in range(40)]
+RESTRICTED = texts_alone(ARTIFACT, {i: BODIES[i] for i in range(len(BODIES)) if i % 3 == 1},
+                         f"--device={DEVICE}")
 with ThreadPoolExecutor(2) as pool:
-    EXPECTED = list(pool.map(lambda body: alone(ARTIFACT, device=DEVICE, **body)["text"], BODIES))
+    EXPECTED = list(pool.map(lambda i: RESTRICTED.get(i) or
+                             alone(ARTIFACT, device=DEVICE, **BODIES[i])["text"],
+                             range(len(BODIES))))
 # Few slots and pages: sequences wait for both, and are preempted.
 with Server(ARTIFACT, "--no-request-log", f"--device={DEVICE}", "--max-waiting",
             str(2 * STREAMS), "--kv-pages", "60", environment=EXACT) as server:
