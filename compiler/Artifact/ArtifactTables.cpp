@@ -5,6 +5,7 @@
 #include "dialects/Exec/IR/KernelContract.h"
 #include "dialects/MTP/IR/MTPAttrs.h"
 #include "dialects/MTP/IR/RuleAttrs.h"
+#include "dialects/MTP/IR/TreeAttr.h"
 
 using namespace mtp;
 using namespace mtp::compiler;
@@ -87,11 +88,16 @@ Offset<schema::Envelope> TableBuilder::makeEnvelope() {
   bool hasRound = module->hasAttr(exec::kModelAttr);
   if (!envelope || !hasRound)
     return 0; // functions only
+  Offset<flatbuffers::Vector<int32_t>> tree;
+  if (auto parents =
+          module->getAttrOfType<DenseI64ArrayAttr>(mlir::mtp::kTreeAttr))
+    tree = fbb.CreateVector(std::vector<int32_t>(parents.asArrayRef().begin(),
+                                                 parents.asArrayRef().end()));
   return schema::CreateEnvelope(
       fbb, envelope.getMaxK(), envelope.getMaxBatch(), envelope.getMaxContext(),
       envelope.getPrefillChunk(), envelope.getPage(),
       exec::moduleNumber(module, exec::kModelAttr, exec::kVocab),
-      envelope.getMaxNodes(), envelope.getMaxRows());
+      envelope.getMaxNodes(), envelope.getMaxRows(), tree);
 }
 
 Offset<schema::Generation> TableBuilder::makeGeneration() {

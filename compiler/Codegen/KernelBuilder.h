@@ -182,6 +182,9 @@ public:
   virtual Value loadLanes(mlir::Type element, Value pointer,
                           Value mask = {}) = 0;
   virtual void storeLanes(Value value, Value pointer, Value mask = {}) = 0;
+  /// Loads the i32 at `base[index]` of each lane. `indices` are i32 lanes, not
+  /// negative. Masked-off lanes are zero and their memory is not touched.
+  virtual Value gatherLanes(Value base, Value indices, Value mask = {}) = 0;
   /// Returns whether `packLanes` is available, which lets later work skip
   /// masked-off lanes.
   virtual bool packsLanes() const { return false; }

@@ -51,8 +51,9 @@ struct Plan {
   int64_t stateBytes = 0;
   /// Bytes that recurrent layers carry for a slot.
   int64_t recurrentBytes = 0;
-  /// Bytes of a slot's rules and masks.
-  int64_t ruleBytes = 0;
+  /// Bytes of a slot's rules and masks, and how many of them grow with the
+  /// number of tokens of the vocabulary.
+  int64_t ruleBytes = 0, ruleTokenBytes = 0, ruleTokens = 0;
   int64_t weightBytes = 0;
   int64_t weights = 0;
   int64_t kvBytesPerToken = 0;
@@ -145,8 +146,14 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
     int64_t bytes = bytesOfSlot(cast<MemRefType>(state.getType()));
     if (state.getRebuild() == mlir::mtp::Rebuild::Run)
       plan.recurrentBytes += bytes;
-    if (isOfRules(state.getSymName()))
+    std::string_view name = state.getSymName();
+    if (isOfRules(name))
       plan.ruleBytes += bytes;
+    if (name == ::mtp::kTokenCounts || name == ::mtp::kLogitBias ||
+        name == ::mtp::kLogitMasks)
+      plan.ruleTokenBytes += bytes;
+    if (name == ::mtp::kLogitBias)
+      plan.ruleTokens = bytes / int64_t(sizeof(int32_t));
   }
   plan.kvTokens = poolTokens(module);
   plan.exact = !module->hasAttr(mlir::mtp::kCustomRuleAttr);
@@ -291,6 +298,7 @@ static std::string jsonReport(const Plan &plan) {
   json.field("state_bytes", plan.stateBytes);
   json.field("recurrent_bytes_per_slot", plan.recurrentBytes);
   json.field("rule_bytes_per_slot", plan.ruleBytes);
+  json.field("rule_bytes_of_tokens", plan.ruleTokenBytes);
   json.field("kv_bytes_per_token", plan.kvBytesPerToken);
   json.field("kv_bytes", plan.kvBytesPerToken * plan.kvTokens);
   json.field("exact", plan.exact);
@@ -417,6 +425,16 @@ static void printCalibration(const Plan &plan, llvm::raw_ostream &os) {
                        static_cast<long long>(score->tokens));
 }
 
+/// Prints how many bytes of a slot's rules each token takes, and all others.
+static void printRuleBytes(const Plan &plan, llvm::raw_ostream &os) {
+  os << llvm::format(
+      "  per token         %8.2f bytes for each of %lld tokens, and %lld "
+      "bytes\n",
+      double(plan.ruleTokenBytes) / double(plan.ruleTokens),
+      static_cast<long long>(plan.ruleTokens),
+      static_cast<long long>(plan.ruleBytes - plan.ruleTokenBytes));
+}
+
 static void printText(const Plan &plan, llvm::raw_ostream &os) {
   auto line = [&](llvm::StringRef what, int64_t bytes) {
     os << llvm::left_justify(what, 20)
@@ -428,8 +446,10 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("state", plan.stateBytes);
   if (plan.recurrentBytes > 0)
     line("recurrent per slot", plan.recurrentBytes);
-  if (plan.ruleBytes > 0)
+  if (plan.ruleTokens > 0) {
     line("rules per slot", plan.ruleBytes);
+    printRuleBytes(plan, os);
+  }
   line("kv per token", plan.kvBytesPerToken);
   line("kv in all", plan.kvBytesPerToken * plan.kvTokens);
   std::string rule = plan.rule.empty() ? "" : " " + plan.rule;

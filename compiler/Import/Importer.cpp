@@ -9,6 +9,7 @@
 #include "compiler/Import/config/MetaConfig.h"
 #include "compiler/Import/emitters/ModelEmitter.h"
 #include "compiler/Import/plan/DraftPlan.h"
+#include "compiler/Import/plan/ProfilePlan.h"
 #include "compiler/Import/plan/RuleReader.h"
 #include "compiler/Tokenizer/ChatFiles.h"
 #include "compiler/Tokenizer/TokenizerFiles.h"
@@ -338,6 +339,9 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
                   const std::string &folder, int64_t maxContext,
                   const ImportOptions &options) {
   mlir::OpBuilder &builder = context.builder;
+  if (options.profiled)
+    MTP_RETURN_IF_ERROR(checkProfiled(
+        *options.profiled, methodOf(context, options), context.config.vocab));
   MTP_RETURN_IF_ERROR(
       checkSizes(module, context.draft.maxK, maxContext, options));
   auto envelope = mlir::mtp::EnvelopeAttr::getChecked(

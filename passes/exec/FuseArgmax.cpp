@@ -176,8 +176,8 @@ static RankedLogits processRanked(ProcessLogitsOp process,
       head.getBest(), head.getColumns(), head.getLogits(), process.getSlots(),
       process.getPositions(), process.getPlaces(), process.getPath(),
       process.getLength(), process.getRules(), process.getCounts(),
-      process.getBias(), process.getMasks(), process.getDepth(),
-      process.getDraft());
+      process.getBias(), process.getMasks(), process.getTokens(),
+      process.getDepth(), process.getDraft());
   process.getY().replaceAllUsesWith(ranked.getY());
   process.erase();
   return {ranked.getRanked()[0], ranked.getRanked()[1], ranked.getY()};

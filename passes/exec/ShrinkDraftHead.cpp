@@ -35,15 +35,70 @@ namespace mlir::mtp {
 using namespace mlir;
 using namespace mlir::exec;
 
-/// Removes the rules from drafts: their columns will stand for a part of the
-/// tokens. Tokens that are output keep their rules.
-static void removeRulesOfDrafts(ModuleOp module) {
-  module.walk([](ProcessLogitsOp process) {
+namespace {
+
+/// Takes rules of logits out while draft heads are found and shrunk, so that
+/// picks are direct readers of a head.
+class DraftRules {
+public:
+  /// Takes out the rules of all drafts.
+  explicit DraftRules(ModuleOp module);
+
+  /// Puts the rules back. If a head has become smaller, its columns stand for
+  /// the tokens of the table that `makeTable` creates a reference to.
+  void restore(llvm::function_ref<Value(OpBuilder &, Location)> makeTable);
+
+private:
+  struct Rules {
+    /// Operands of the call.
+    Value logits, slots, positions, rules, counts, bias, tokens;
+    Location loc;
+    /// Readers of the changed logits, and their operand numbers.
+    SmallVector<std::pair<Operation *, unsigned>> readers;
+    int64_t columns;
+  };
+  SmallVector<Rules> rules;
+};
+
+} // namespace
+
+DraftRules::DraftRules(ModuleOp module) {
+  module.walk([&](ProcessLogitsOp process) {
     if (!process.getDraft())
       return;
-    process.getY().replaceAllUsesWith(process.getLogits());
+    Value changed = process.getY();
+    Rules own{process.getLogits(), process.getSlots(),  process.getPositions(),
+              process.getRules(),  process.getCounts(), process.getBias(),
+              process.getTokens(), process.getLoc(),    {},
+              columnsOf(changed)};
+    for (OpOperand &use : changed.getUses())
+      own.readers.emplace_back(use.getOwner(), use.getOperandNumber());
+    changed.replaceAllUsesWith(own.logits);
     process.erase();
+    // Rules without readers change nothing.
+    if (!own.readers.empty())
+      rules.push_back(std::move(own));
   });
+}
+
+void DraftRules::restore(
+    llvm::function_ref<Value(OpBuilder &, Location)> makeTable) {
+  auto isBefore = [](auto &a, auto &b) {
+    return a.first->isBeforeInBlock(b.first);
+  };
+  Value none;
+  for (const Rules &own : rules) {
+    OpBuilder builder(llvm::min_element(own.readers, isBefore)->first);
+    bool isSmaller = columnsOf(own.logits) != own.columns;
+    Value tokens = isSmaller ? makeTable(builder, own.loc) : own.tokens;
+    auto process = ProcessLogitsOp::create(
+        builder, own.loc, own.logits.getType(), /*ranked=*/TypeRange(),
+        /*best=*/none, /*columns=*/none, own.logits, own.slots, own.positions,
+        /*places=*/none, /*path=*/none, /*length=*/none, own.rules, own.counts,
+        own.bias, /*masks=*/none, tokens, /*depth=*/0, /*draft=*/true);
+    for (auto [reader, operand] : own.readers)
+      reader->setOperand(operand, process.getY());
+  }
 }
 
 namespace {
@@ -390,7 +445,7 @@ void ShrinkDraftHeadPass::runOnOperation() {
         "expected tokens of the draft vocabulary, got none");
     return signalPassFailure();
   }
-  removeRulesOfDrafts(getOperation());
+  DraftRules rules(getOperation());
   SymbolTable symbols(getOperation());
   SmallVector<DraftHead> heads;
   bool isAny = false;
@@ -415,6 +470,9 @@ void ShrinkDraftHeadPass::runOnOperation() {
                              "logits, found none to give a smaller vocabulary");
     return signalPassFailure();
   }
+  rules.restore([&](OpBuilder &builder, Location loc) {
+    return refTable(builder, loc, vocabulary);
+  });
   // A head that was only used for drafts is not stored in full.
   for (auto &[head, small] : smallHeads)
     if (SymbolTable::symbolKnownUseEmpty(head, getOperation()))

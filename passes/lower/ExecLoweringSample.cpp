@@ -29,6 +29,14 @@ static Value columnsOf(llvm::StringRef name, Location loc,
   return context.constant(columnTable(loc.getContext(), columns), loc);
 }
 
+/// Returns whether rules have changed logits already. Siblings are picked from
+/// the logits of the first draft without its token.
+static bool areRuled(Value logits) {
+  while (auto mask = logits.getDefiningOp<exec::MaskTokensOp>())
+    logits = mask.getX();
+  return bool(logits.getDefiningOp<exec::ProcessLogitsOp>());
+}
+
 void mlir::mtp::lowerLogitRules(Operation *op, Value logits,
                                 const RowContext &rows,
                                 std::optional<llvm::StringRef> tokens,
@@ -37,22 +45,24 @@ void mlir::mtp::lowerLogitRules(Operation *op, Value logits,
   Value rules = context.state(states::kLogitRules, loc);
   Value counts = context.state(states::kTokenCounts, loc);
   Value bias = context.state(states::kLogitBias, loc);
-  // Columns of a drafter's own vocabulary have no rules.
-  if (!rules || !counts || !bias || tokens || context.isFunction())
+  if (!rules || !counts || !bias || context.isFunction())
     return;
   Value x = context.whole(logits);
-  if (x.getDefiningOp<exec::ProcessLogitsOp>())
+  if (areRuled(x))
     return;
-  bool ofWindow = op->hasAttr(kPicksWindowAttr) && context.isDecode();
+  bool ofWindow =
+      op->hasAttr(kPicksWindowAttr) && context.isDecode() && !tokens;
   Value path = ofWindow ? context.state(states::kLogitPath, loc) : Value();
   Value length = path ? context.state(states::kLength, loc) : Value();
-  bool picksDrafts = op->hasAttr(kPicksDraftsAttr);
+  // Only drafters have a vocabulary of their own.
+  bool picksDrafts = op->hasAttr(kPicksDraftsAttr) || tokens;
   // The host computes masks when it has seen the drafts.
   Value masks = picksDrafts ? Value() : context.state(states::kLogitMasks, loc);
   auto process = context.call<exec::ProcessLogitsOp>(
       loc, x.getType(), /*ranked=*/TypeRange(), /*best=*/Value(),
       /*columns=*/Value(), x, rows.slots, rows.positions,
       path ? rows.places : Value(), path, length, rules, counts, bias, masks,
+      tokenTable(tokens, loc, context),
       path ? uint64_t(context.envelope.getMaxK()) : 0, picksDrafts);
   context.map(logits, process.getY());
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/MTP/IR/MTPOps.h"
+#include "dialects/MTP/IR/TreeAttr.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -266,12 +267,20 @@ static void judgeOutput(RoundOp round) {
   }
 }
 
+/// Records the static tree that a round verifies in the module.
+static void recordTree(ModuleOp module, RoundOp round) {
+  for (auto verify : round.getBody()->getOps<VerifyOp>())
+    if (DenseI64ArrayAttr tree = verify.getTreeAttr())
+      module->setAttr(kTreeAttr, tree);
+}
+
 void InstantiateRoundsPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto rounds = module.getOps<RoundOp>();
   if (rounds.empty())
     return;
   RoundOp round = *rounds.begin();
+  recordTree(module, round);
   judgeOutput(round);
   if (round.getK())
     return;

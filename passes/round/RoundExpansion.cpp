@@ -106,20 +106,19 @@ Value mlir::mtp::loadLimit(SlotBody &body, ModuleOp module, bool isHosts) {
   return limit ? body.min(limit, wish) : wish;
 }
 
-void mlir::mtp::takeHostDrafts(SlotBody &body, VerifyOp op,
-                               MutableArrayRef<Value> drafts) {
+Value mlir::mtp::hasHostDrafts(SlotBody &body, VerifyOp op) {
   auto module = op->getParentOfType<ModuleOp>();
+  auto accepts = op->getBlock()->getOps<AcceptOp>();
   if (!hasState(module, states::kLogitRules) ||
-      !hasState(module, states::kLogitMasks) || !followsLimit(op) ||
+      !hasState(module, states::kLogitMasks) || accepts.empty() ||
       op->getBlock()->getOps<AwaitHostOp>().empty())
-    return;
+    return {};
+  for (AcceptOp accept : accepts)
+    if (accept.getDrafts() != op.getDrafts())
+      return {};
   auto envelope = module->getAttrOfType<EnvelopeAttr>(kEnvelopeAttr);
   useState(module, states::kHostDrafts, envelope.getNodes(envelope.getMaxK()));
-  Value hasMasks = hasRule(body, ::mtp::kRuleTokenMasks);
-  for (auto [draft, token] : llvm::enumerate(drafts)) {
-    Value node = body.constant(int64_t(draft) + 1);
-    token = body.select(hasMasks, body.load(states::kHostDrafts, node), token);
-  }
+  return hasRule(body, ::mtp::kRuleTokenMasks);
 }
 
 LogicalResult mlir::mtp::checkInstantiated(Operation *op) {

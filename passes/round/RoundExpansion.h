@@ -129,10 +129,10 @@ bool followsLimit(VerifyOp op);
 /// neither exists.
 Value loadLimit(SlotBody &body, ModuleOp module, bool isHosts);
 
-/// Replaces the drafts of a slot with masks by the tokens that the host wrote
-/// when the round had stopped. Does nothing for a module without masks, and for
-/// a round that does not stop.
-void takeHostDrafts(SlotBody &body, VerifyOp op, MutableArrayRef<Value> drafts);
+/// Returns whether a slot has masks. The tokens of `host_drafts` then take the
+/// place of its drafts; the host wrote them when the round had stopped. Null
+/// for a module without masks, and for a round that does not stop.
+Value hasHostDrafts(SlotBody &body, VerifyOp op);
 
 /// Checks that the round or prefill around `op` has a k.
 LogicalResult checkInstantiated(Operation *op);

@@ -140,6 +140,8 @@ loadModel(const char *path, const mtp_load_options *options) {
                                   given.device));
   how.device = DeviceKind(given.device);
   how.gpu = given.gpu;
+  if (given.profile)
+    how.profile = given.profile;
   auto result = std::make_unique<mtp_model>();
   MTP_ASSIGN_OR_RETURN(result->model, Model::load(path, how));
   MTP_ASSIGN_OR_RETURN(result->functions, makeFunctions(*result->model));

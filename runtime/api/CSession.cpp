@@ -2,6 +2,7 @@
 
 #include "runtime/api/CSupport.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/profile/Acceptance.h"
 
 using namespace mtp;
 using namespace mtp::capi;
@@ -258,6 +259,8 @@ static Result<Request> readRequest(const mtp_request *request,
   if (given.cache_salt)
     r.cacheSalt.assign(given.cache_salt,
                        strnlen(given.cache_salt, Request::kMaxSalt + 1));
+  if (given.kind)
+    r.kind.assign(given.kind, strnlen(given.kind, profile::kMostKindBytes + 1));
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   MTP_RETURN_IF_ERROR(readLogprobs(given, r.logprobs));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));

@@ -29,6 +29,21 @@ static Status verifyLimit(const char *what, uint64_t value, uint64_t low,
                          ", got ", value));
 }
 
+/// Checks the static tree: parents come before their children.
+static Status verifyTree(const schema::Envelope &e) {
+  uint32_t nodes = vectorSize(e.tree());
+  if (nodes > mostNodes(e))
+    return dataLoss(strCat("envelope.tree: expected at most ", mostNodes(e),
+                           " nodes, got ", nodes));
+  for (uint32_t node = 0; node < nodes; ++node) {
+    int64_t parent = e.tree()->Get(node), least = node == 0 ? -1 : 0;
+    if (parent < least || parent >= int64_t(node))
+      return dataLoss(strCat("envelope.tree[", node, "]: expected ", least,
+                             " to ", int64_t(node) - 1, ", got ", parent));
+  }
+  return okStatus();
+}
+
 static Status verifyLimits(const schema::Envelope &e) {
   MTP_RETURN_IF_ERROR(verifyLimit("max_k", e.max_k(), 0, kMostK));
   if (e.max_nodes() != 0)
@@ -48,6 +63,7 @@ static Status verifyLimits(const schema::Envelope &e) {
     return dataLoss(
         strCat("envelope.page_tokens: expected a power of two, got ",
                e.page_tokens()));
+  MTP_RETURN_IF_ERROR(verifyTree(e));
   return verifyLimit("vocab", e.vocab(), 1, kMostTokens);
 }
 

@@ -19,6 +19,15 @@ static void addGap(AutomatonBuilder &builder, StateId from, StateId to) {
   });
 }
 
+AnswerStart mtp::findStart(ReasoningFormat format, std::string_view prompt,
+                           std::string_view chatTemplate) {
+  AnswerStart start = {format, findReasoningPlace(format, prompt)};
+  if (start.place == ReasoningPlace::Before &&
+      chatTemplate.find(reasoningMarks(format).open) == chatTemplate.npos)
+    start.place = ReasoningPlace::None;
+  return start;
+}
+
 void mtp::addStart(AutomatonBuilder &builder, const AnswerStart &start,
                    StateId from, StateId to) {
   ReasoningMarks marks = reasoningMarks(start.reasoning);

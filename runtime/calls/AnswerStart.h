@@ -14,6 +14,12 @@ struct AnswerStart {
   ReasoningPlace place = ReasoningPlace::None;
 };
 
+/// Returns how the answer to a prompt begins. `format` may be assumed: if the
+/// prompt opens no reasoning and `chatTemplate` does not have the opening mark,
+/// there is none.
+AnswerStart findStart(ReasoningFormat format, std::string_view prompt,
+                      std::string_view chatTemplate);
+
 /// Adds the reasoning, and at most two spaces or line ends after it.
 void addStart(grammar::AutomatonBuilder &builder, const AnswerStart &start,
               grammar::StateId from, grammar::StateId to);

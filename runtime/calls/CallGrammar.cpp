@@ -140,7 +140,7 @@ Status CallCompiler::addCalls(const CallLayout &layout, StateId from,
   builder.addText(first, layout.callBegin, name);
   for (size_t i = 0; i < tools.tools().size(); ++i) {
     const Tool &tool = tools.tools()[i];
-    if (demand.only && demand.only != &tool)
+    if (!tool.isCallable)
       continue;
     MTP_ASSIGN_OR_RETURN(RuleId rule, argumentsOf(i, layout));
     StateId after = builder.addState(), begin = builder.addState();

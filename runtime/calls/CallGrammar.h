@@ -20,8 +20,6 @@ namespace mtp {
 
 /// The calls of an answer.
 struct CallDemand {
-  /// The tool that each call names; null: any tool of the set.
-  const Tool *only = nullptr;
   /// Whether there may be several calls.
   bool isParallel = true;
   /// Whether there must be a call. If not, text may stand in front of the calls
@@ -30,7 +28,8 @@ struct CallDemand {
   AnswerStart start = {};
 };
 
-/// Compiles the grammar of an answer. The README describes its texts.
+/// Compiles the grammar of an answer with calls of the callable tools of a set.
+/// The README describes its texts.
 ///
 /// Fails with InvalidArgument if the format is None. Fails as
 /// grammar::compile() does if the schema of a tool cannot be compiled. The

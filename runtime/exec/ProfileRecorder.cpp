@@ -14,8 +14,12 @@ static constexpr uint64_t kLeastRuns = 4;
 
 static constexpr int64_t kSecondsOfDay = 86'400;
 
-ProfileRecorder::ProfileRecorder(const Plan &plan)
-    : programs(profile::programKeysOf(plan)) {}
+ProfileRecorder::ProfileRecorder(const Artifact &artifact, const Plan &plan)
+    : programs(profile::programKeysOf(plan)) {
+  if (artifact.envelope && artifact.envelope->tree())
+    tree = {artifact.envelope->tree()->data(),
+            artifact.envelope->tree()->size()};
+}
 
 void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
                               double seconds) {
@@ -56,6 +60,8 @@ void ProfileRecorder::addRound(const RecordedRound &round) {
       named->add(round.drafts, round.accepted);
   if (!round.parents.empty())
     nodes.add(round.parents, round.verified, round.path);
+  else if (round.isChain)
+    nodes.addChain(round.drafts, round.accepted);
   confidence.add(round.confidences, round.accepted);
   countTokens(round);
 }

@@ -26,6 +26,8 @@ struct RecordedRound {
   std::span<const int32_t> output;
   /// All drafts; -1 is none.
   std::span<const int32_t> drafted;
+  /// Whether the drafts were a chain that the drafter made.
+  bool isChain = false;
   /// Nodes of a tree: by node the parent's index, the number of verified nodes,
   /// and the accepted nodes.
   std::span<const int32_t> parents;
@@ -39,8 +41,12 @@ struct RecordedRound {
 /// is kept.
 class ProfileRecorder {
 public:
-  /// `plan` must outlive the recorder.
-  explicit ProfileRecorder(const Plan &plan);
+  /// `artifact` and its plan `plan` must outlive the recorder.
+  ProfileRecorder(const Artifact &artifact, const Plan &plan);
+
+  /// Returns the parents of the static tree that rounds verify; empty if they
+  /// verify none.
+  std::span<const int32_t> staticTree() const { return tree; }
 
   /// Records the time of a program's run; `shape` has no times yet.
   void addCost(profile::Cost shape, uint32_t program, double seconds);
@@ -73,6 +79,7 @@ private:
 
   void countTokens(const RecordedRound &round);
 
+  std::span<const int32_t> tree;
   std::vector<uint64_t> programs;
   std::map<Key, Cell> cells;
   std::vector<profile::Outcomes> outcomes;

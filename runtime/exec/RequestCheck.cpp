@@ -3,6 +3,7 @@
 #include "runtime/exec/RequestCheck.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/launch/BadWords.h"
+#include "runtime/exec/launch/RuleStates.h"
 #include "runtime/exec/program/PromptScoring.h"
 #include "runtime/profile/Acceptance.h"
 #include "runtime/schema/KvPage.h"
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 using namespace mtp;
 
@@ -83,6 +85,37 @@ Status mtp::checkSampling(const SamplingParams &s) {
   return okStatus();
 }
 
+std::vector<int32_t> mtp::stopTokensOf(const Model::Impl &model,
+                                       const Request &request) {
+  std::vector<int32_t> tokens = request.stopTokens;
+  if (!request.ignoreEos)
+    tokens.insert(tokens.end(), model.generation.eos.begin(),
+                  model.generation.eos.end());
+  return tokens;
+}
+
+Status mtp::noTokenError(const Request &request, uint64_t position,
+                         size_t output) {
+  std::string start = strCat("no token can follow position ", position, ": ");
+  std::string rules = nameTokenRules(request, output);
+  if (rules.empty())
+    return failedPrecondition(start + "its logits are all NaN or -inf");
+  return invalidArgument(
+      strCat(start, "the request's logit rules leave none (", rules, ")"));
+}
+
+/// Checks that the biases of each token have a finite sum or -infinity. Each
+/// bias must be in range.
+static Status checkBiasSums(const std::vector<TokenBias> &bias) {
+  std::map<int32_t, float> sums;
+  for (const TokenBias &entry : bias)
+    if (float &sum = sums[entry.token]; (sum += entry.bias) == INFINITY)
+      return invalidArgument(strCat("expected a finite sum of the biases of "
+                                    "token ",
+                                    entry.token));
+  return okStatus();
+}
+
 /// Checks rules against a prompt and a vocabulary of `vocab` tokens.
 static Status checkRules(const LogitRules &rules, size_t promptTokens,
                          uint32_t vocab) {
@@ -115,6 +148,7 @@ static Status checkRules(const LogitRules &rules, size_t promptTokens,
                                     "token ",
                                     entry.token, ", got ", entry.bias));
   }
+  MTP_RETURN_IF_ERROR(checkBiasSums(rules.bias));
   for (int32_t token : rules.allowedTokens)
     if (!isToken(token))
       return invalidArgument(
@@ -152,8 +186,7 @@ static Status checkConstraint(const Model::Impl &model,
       !model.artifact().findState(kLogitMasks))
     return invalidArgument(strCat("expected no ", what,
                                   ", as the model was imported with "
-                                  "--without-logit-rules or an --accept rule "
-                                  "other than exact"));
+                                  "--without-logit-rules"));
   if (!request.constraint)
     return okStatus();
   uint32_t vocab = model.envelope->vocab;
@@ -232,8 +265,7 @@ Status mtp::checkRequest(const Model::Impl &model,
   if (areUsed(request.rules) && !model.artifact().findState(kLogitRules))
     return invalidArgument(
         "expected no penalties, bias, allowed tokens or bad "
-        "words, as the model was imported with --without-logit-rules "
-        "or an --accept rule other than exact");
+        "words, as the model was imported with --without-logit-rules");
   MTP_RETURN_IF_ERROR(checkConstraint(model, request));
   MTP_RETURN_IF_ERROR(checkK(options, request));
   MTP_RETURN_IF_ERROR(checkLogprobs(model, request.logprobs));
@@ -246,6 +278,8 @@ Status mtp::checkRequest(const Model::Impl &model,
       return invalidArgument(strCat("stop token ", i, " is ",
                                     request.stopTokens[i],
                                     ", outside the vocabulary of ", e.vocab));
+  if (!leaveToken(request, stopTokensOf(model, request), e.vocab))
+    return noTokenError(request, request.prompt.size() - 1, /*output=*/0);
   uint64_t total = uint64_t(request.prompt.size()) + request.maxTokens;
   if (total > e.maxContext)
     return outOfRange(strCat("the prompt's ", request.prompt.size(),

@@ -40,7 +40,7 @@ RoundPlan RoundRunner::plan(std::vector<Member> &members) {
       parts.setup.beforeRound(sequence->id, drafts.k, residency.drafters);
     candidates.push_back({sequence->id, drafts.k,
                           drafts.choosesK ? &drafts.history : nullptr,
-                          residency.length, residency.accepted});
+                          residency.length, residency.accepted, drafts.forced});
   }
   RoundPlan plan = planner.plan(candidates);
   // Both are in order of id.
@@ -229,8 +229,8 @@ Status RoundRunner::start() {
   return parts.launch.isStopped() ? answerStop() : okStatus();
 }
 
-/// Writes the masks of the next tokens of constrained sequences. A sequence
-/// whose constraint cannot give a mask fails.
+/// Writes the masks of the next tokens of constrained sequences, and counts
+/// their forced tokens. A sequence whose constraint cannot give a mask fails.
 Status RoundRunner::maskAnchors() {
   for (Sequence *sequence : parts.table.running()) {
     if (!sequence->matcher)
@@ -239,6 +239,9 @@ Status RoundRunner::maskAnchors() {
       parts.ends.fail(*sequence, std::move(made));
     else
       MTP_RETURN_IF_ERROR(parts.masks.store(sequence->residency->slot));
+    SequenceDrafts &drafts = sequence->drafts;
+    if (drafts.k > 0 && sequence->isRunning())
+      drafts.forced = uint32_t(sequence->matcher->forced(drafts.k).size());
   }
   return okStatus();
 }
@@ -356,7 +359,7 @@ Status RoundRunner::apply(Sequence &sequence,
   residency.accepted = uint32_t(tokens.size()) - 1;
   // A draft that the drafter left out counts as one that was rejected.
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
-                     residency.accepted);
+                     residency.accepted, sequence.drafts.forced);
   if (parts.recorder)
     MTP_RETURN_IF_ERROR(record(sequence, tokens, anchor, row));
   parts.memory->publishRound(sequence.kept, residency);
@@ -372,8 +375,8 @@ Status RoundRunner::apply(Sequence &sequence,
   return okStatus();
 }
 
-/// Gives the recorder a round of a sequence. Drafts and nodes are known if the
-/// launch has one round, whose outputs are still there.
+/// Gives the recorder a round of a sequence. Drafts and the nodes of trees are
+/// known if the launch has one round, whose outputs are still there.
 Status RoundRunner::record(const Sequence &sequence,
                            std::span<const int32_t> tokens, uint64_t anchor,
                            uint32_t row) {
@@ -390,10 +393,13 @@ Status RoundRunner::record(const Sequence &sequence,
   SlotResults results;
   // The host may have replaced the drafts of a sequence with masks.
   bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  round.isChain =
+      !isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
   if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;
-    round.parents = seen.parents;
+    round.parents = seen.parents.empty() ? parts.recorder->staticTree()
+                                         : std::span(seen.parents);
   }
   if (!round.parents.empty()) {
     MTP_ASSIGN_OR_RETURN(results, parts.launch.results(row, true));

@@ -79,7 +79,8 @@ Status Session::Impl::startGeneration() {
                               parts->library.rows, parts->host.canSetAccepted(),
                               memory}));
   if (options.recordsProfile)
-    parts->recorder = std::make_unique<ProfileRecorder>(inner.plan());
+    parts->recorder =
+        std::make_unique<ProfileRecorder>(inner.artifact(), inner.plan());
   MTP_ASSIGN_OR_RETURN(ProfileCosts costs, readProfile());
   if (!inner.learnedCosts.has(options.threads))
     inner.learnedCosts.leave(options.threads, costs.learned);

@@ -1,7 +1,7 @@
 //===- StepResults.cpp - What steps give to the caller --------------------===//
 
 #include "runtime/exec/StepResults.h"
-#include "runtime/core/StrCat.h"
+#include "runtime/exec/RequestCheck.h"
 #include "runtime/exec/program/RequestPorts.h"
 
 #include <algorithm>
@@ -33,11 +33,7 @@ void StepResults::begin(Sequence &sequence, KeptLogits logits,
 //===----------------------------------------------------------------------===//
 
 std::vector<int32_t> StepResults::stopTokensOf(const Request &request) const {
-  std::vector<int32_t> tokens = request.stopTokens;
-  if (!request.ignoreEos)
-    tokens.insert(tokens.end(), model.generation.eos.begin(),
-                  model.generation.eos.end());
-  return tokens;
+  return mtp::stopTokensOf(model, request);
 }
 
 /// Returns the row that a program's token of that number comes from.
@@ -57,10 +53,8 @@ Result<StepResults::Emitted> StepResults::emit(Sequence &sequence,
   for (int32_t token : tokens) {
     if (token < 0 || uint32_t(token) >= vocab) {
       emitted.end = FinishReason::Failed;
-      emitted.error =
-          failedPrecondition(strCat("no token can follow position ",
-                                    request.prompt.size() + output.size() - 1,
-                                    ": its logits are all NaN or -inf"));
+      emitted.error = noTokenError(
+          request, request.prompt.size() + output.size() - 1, output.size());
       break;
     }
     if (sequence.mayStop() &&

@@ -104,6 +104,18 @@ void NodeOutcomes::add(std::span<const int32_t> parents, uint32_t verified,
   }
 }
 
+void NodeOutcomes::addChain(uint32_t drafts, uint32_t kept) {
+  Path path;
+  for (uint32_t j = 0; j < drafts && j <= kept && j < kMostK; ++j) {
+    path.push_back(0);
+    if (counts.size() >= kMostTreeNodes && !counts.contains(path))
+      return;
+    DraftCount &count = counts[path];
+    ++count.tried;
+    count.accepted += j < kept;
+  }
+}
+
 void NodeOutcomes::merge(const NodeOutcomes &other) {
   uint64_t most = 0;
   for (const auto &[path, count] : other.counts) {

@@ -81,6 +81,9 @@ struct NodeOutcomes {
   /// left out. `accepted` has the accepted nodes from the first draft down.
   void add(std::span<const int32_t> parents, uint32_t verified,
            std::span<const uint32_t> accepted);
+  /// Records a round with a chain of `drafts` drafts, the first `kept` of them
+  /// accepted. The drafts of a chain have rank 0.
+  void addChain(uint32_t drafts, uint32_t kept);
   void merge(const NodeOutcomes &other);
 };
 

@@ -148,6 +148,21 @@ static std::string textOf(const NodeOutcomes::Path &path) {
   return "nodes[" + text + "]";
 }
 
+/// Checks that siblings were not accepted more often than one of them was
+/// tried: a round accepts at most one of them.
+static Status checkSiblings(const NodeOutcomes &of) {
+  std::map<NodeOutcomes::Path, DraftCount> sums;
+  for (const auto &[path, count] : of.counts) {
+    DraftCount &sum = sums[{path.begin(), path.end() - 1}];
+    sum.tried = std::max(sum.tried, count.tried);
+    sum.accepted += count.accepted;
+  }
+  for (const auto &[path, sum] : sums)
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
+        "accepted children of " + textOf(path), sum.accepted, 0, sum.tried));
+  return okStatus();
+}
+
 static Status checkNodes(const NodeOutcomes &of) {
   for (const auto &[path, count] : of.counts) {
     if (path.empty())
@@ -168,7 +183,7 @@ static Status checkNodes(const NodeOutcomes &of) {
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
                                              count.accepted, 0, count.tried));
   }
-  return okStatus();
+  return checkSiblings(of);
 }
 
 static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
@@ -212,6 +227,12 @@ static Status checkTokens(const TokenCounts &of) {
                                              0, count.drafted));
   }
   return okStatus();
+}
+
+static Status checkHead(const DraftHead &of) {
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>("head_vocab", of.vocab, 0, kMostTokens));
+  return checkRange<double>("head_share", of.share, 0, 1);
 }
 
 static Status checkSeconds(const std::string &key, double value, double least) {
@@ -353,6 +374,7 @@ Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkKinds(profile.kinds));
   MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
   MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
+  MTP_RETURN_IF_ERROR(checkHead(profile.head));
   std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];

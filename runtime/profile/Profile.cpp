@@ -134,6 +134,8 @@ void profile::merge(Profile &into, const Profile &from) {
   if (!from.check.tried.empty())
     into.check = from.check;
   mergeAcceptance(into, from);
+  if (from.head.vocab > 0)
+    into.head = from.head;
   for (const MachineCosts &machine : from.machines) {
     auto same =
         std::ranges::find_if(into.machines, [&](const MachineCosts &of) {

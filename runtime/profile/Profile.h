@@ -79,14 +79,21 @@ struct MachineCosts {
   /// Algorithms of a GPU's library.
   std::vector<GemmChoice> gemms;
 
-  /// Returns the time that stands for a cost: the median. Other processes only
-  /// make runs longer, so on a busy machine it is the lower quartile.
-  double secondsOf(const Cost &cost) const {
-    return isBusy ? cost.lower : cost.median;
-  }
+  /// Returns the time that stands for a cost: the lower quartile. Other
+  /// processes only make runs longer, and a median of few runs has some of
+  /// them.
+  double secondsOf(const Cost &cost) const { return cost.lower; }
   bool isOfMachine(const MachineCosts &other) const {
     return name == other.name && threads == other.threads;
   }
+};
+
+/// The head of a drafter that reads the whole vocabulary.
+struct DraftHead {
+  /// The number of tokens; 0: the drafter has no such head, or it is unknown.
+  uint32_t vocab = 0;
+  /// The head's share of the bytes of weights that a drafter's pass reads.
+  double share = 0;
 };
 
 /// How the model was used.
@@ -110,6 +117,7 @@ struct Profile {
   std::vector<KindOutcomes> kinds;
   ConfidenceOutcomes confidence;
   TokenCounts tokens;
+  DraftHead head;
 
   /// Returns the outcomes of all contexts, greedy and sampled, together.
   Outcomes allOutcomes() const;

@@ -140,7 +140,8 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   auto accepted = writeConfidence(to, confidence, confidence.accepted);
   auto tokens = writeTokens(to, profile.tokens);
   to.Finish(schema::CreateProfile(to, model, check, outcomes, machines, used,
-                                  nodes, kinds, tried, accepted, tokens),
+                                  nodes, kinds, tried, accepted, tokens,
+                                  profile.head.vocab, profile.head.share),
             schema::ProfileIdentifier());
   return frameTables({to.GetBufferPointer(), to.GetSize()});
 }
@@ -335,6 +336,7 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   profile.kinds = readAll(root.kinds(), readKind);
   profile.confidence = readConfidence(root);
   profile.tokens = readTokens(root);
+  profile.head = {root.head_vocab(), root.head_share()};
   MTP_RETURN_IF_ERROR(checkProfile(profile));
   return profile;
 }

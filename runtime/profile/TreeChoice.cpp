@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <set>
 
 using namespace mtp;
 using namespace mtp::profile;
@@ -15,7 +17,70 @@ using namespace mtp::profile;
 /// The number of outcomes from which a rate is used.
 static constexpr uint64_t kLeastTried = 20;
 
+//===----------------------------------------------------------------------===//
+// Measured drafts
+//===----------------------------------------------------------------------===//
+
+/// Returns the number after `key` in a drafter's name, skipping `commas`
+/// numbers; 0 if there is none.
+static uint32_t numberAfter(std::string_view name, std::string_view key,
+                            int commas) {
+  size_t at = name.find(key);
+  if (at == std::string_view::npos)
+    return 0;
+  for (at += key.size(); commas > 0; --commas)
+    if ((at = name.find(',', at)) == std::string_view::npos)
+      return 0;
+    else
+      ++at;
+  uint32_t number = 0;
+  std::from_chars(name.data() + at, name.data() + name.size(), number);
+  return number;
+}
+
+Result<MeasuredDrafts> MeasuredDrafts::of(const Profile &profile) {
+  const std::string &name = profile.model.drafter;
+  if (name.find("lookahead") != std::string::npos)
+    return failedPrecondition(
+        strCat("model.drafter: expected a chain or a tree that --draft-tree "
+               "arranges, got '",
+               name, "'"));
+  MeasuredDrafts drafts;
+  // By depth of the parent, the nodes that have children.
+  std::vector<std::set<Path>> parents;
+  for (const auto &[path, count] : profile.nodes.counts) {
+    drafts.isTree |= path.back() > 0;
+    parents.resize(std::max(parents.size(), path.size()));
+    parents[path.size() - 1].insert({path.begin(), path.end() - 1});
+  }
+  // A pass of a dynamic tree has the rows of its width, whatever is verified.
+  if (uint32_t width = numberAfter(name, ":dynamic:", 1)) {
+    drafts.isTree = true;
+    drafts.rows.push_back(width);
+  } else if (drafts.isTree || name.find(":tree:") != std::string::npos) {
+    drafts.isTree = true;
+    drafts.rows.clear();
+    for (const std::set<Path> &nodes : parents)
+      drafts.rows.push_back(double(nodes.size()));
+    if (drafts.rows.empty())
+      drafts.rows.push_back(1);
+  }
+  return drafts;
+}
+
+double MeasuredDrafts::moreRows(uint32_t k, double slots) const {
+  double more = 0;
+  for (uint32_t pass = 0; pass < k; ++pass)
+    more += slots * rows[std::min<size_t>(pass, rows.size() - 1)] - 1;
+  return more;
+}
+
+//===----------------------------------------------------------------------===//
+// Rates
+//===----------------------------------------------------------------------===//
+
 Result<NodeRates> NodeRates::of(const Profile &profile) {
+  MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
   std::map<std::pair<size_t, uint32_t>, DraftCount> sums;
   for (const auto &[path, count] : profile.nodes.counts) {
     DraftCount &sum = sums[{path.size(), path.back()}];
@@ -26,28 +91,36 @@ Result<NodeRates> NodeRates::of(const Profile &profile) {
   for (const auto &[place, sum] : sums)
     if (sum.tried >= kLeastTried)
       rates.rates[place] = double(sum.accepted) / double(sum.tried);
-  if (rates.rates.empty())
+  if (rates.rates.empty() && drafts.isChain())
+    rates = ofChain(profile);
+  if (!rates.rates.empty())
+    return rates;
+  if (drafts.isChain())
     return failedPrecondition(
-        "nodes: expected outcomes of a dynamic tree, got none; import the "
-        "model "
-        "with --draft-tree=dynamic:4,8,60 --show-drafts, compile it, and "
-        "measure it with mtp-tune");
-  return rates;
+        strCat("outcomes: expected at least ", kLeastTried,
+               " drafts, got less; measure a model that drafts with mtp-tune"));
+  return failedPrecondition(
+      strCat("nodes: expected at least ", kLeastTried, " outcomes of '",
+             profile.model.drafter,
+             "', got less; import a dynamic tree with --show-drafts, compile "
+             "it, and measure it with mtp-tune"));
 }
 
-Result<NodeRates> NodeRates::ofChain(const Profile &profile) {
+NodeRates NodeRates::ofChain(const Profile &profile) {
   Outcomes outcomes = profile.allOutcomes();
   NodeRates rates;
   for (size_t i = 0; i < outcomes.tried.size(); ++i)
     if (outcomes.tried[i] >= kLeastTried)
       rates.rates[{i + 1, 0}] =
           double(outcomes.accepted[i]) / double(outcomes.tried[i]);
-  if (rates.rates.empty())
-    return failedPrecondition(strCat("outcomes: expected at least ",
-                                     kLeastTried,
-                                     " drafts, got less; measure a model that "
-                                     "drafts with mtp-tune"));
   return rates;
+}
+
+uint32_t NodeRates::ranks() const {
+  uint32_t most = 0;
+  for (const auto &[place, rate] : rates)
+    most = std::max(most, place.second + 1);
+  return most;
 }
 
 double NodeRates::rate(size_t depth, uint32_t rank) const {
@@ -89,7 +162,8 @@ std::vector<uint32_t> RoundCosts::measuredRows() const {
 /// Fits the three unknown times to rounds with drafts: least squares with
 /// numbers of at least 0, one unknown after another.
 void RoundCosts::fit(const std::vector<Cost> &rounds,
-                     const MachineCosts &machine) {
+                     const MachineCosts &machine,
+                     const MeasuredDrafts &drafts) {
   constexpr int kSweeps = 2000;
   std::array<double *, 3> unknowns = {&row, &draft, &draftRow};
   double most = steps.rbegin()->first;
@@ -97,7 +171,7 @@ void RoundCosts::fit(const std::vector<Cost> &rounds,
   std::vector<double> rest;
   for (const Cost &cost : rounds) {
     factors.push_back({std::max(double(cost.rows) - most, 0.0), double(cost.k),
-                       double(cost.k) * (cost.batch - 1)});
+                       drafts.moreRows(cost.k, cost.batch)});
     rest.push_back(machine.secondsOf(cost) -
                    target(std::min(double(cost.rows), most)));
   }
@@ -117,7 +191,8 @@ void RoundCosts::fit(const std::vector<Cost> &rounds,
     }
 }
 
-Result<RoundCosts> RoundCosts::of(const MachineCosts &machine) {
+Result<RoundCosts> RoundCosts::of(const MachineCosts &machine,
+                                  const MeasuredDrafts &drafts) {
   RoundCosts costs;
   std::map<double, std::vector<double>> plain;
   std::vector<Cost> rounds;
@@ -143,7 +218,7 @@ Result<RoundCosts> RoundCosts::of(const MachineCosts &machine) {
                   double(seconds.size());
     before = costs.steps[rows] = std::max(before, mean);
   }
-  costs.fit(rounds, machine);
+  costs.fit(rounds, machine, drafts);
   return costs;
 }
 
@@ -170,18 +245,23 @@ size_t TreeChoice::width() const {
   return counts.empty() ? 0 : *std::ranges::max_element(counts);
 }
 
-TreeSearch::TreeSearch(NodeRates rates, RoundCosts costs, const Load &load)
-    : rates(std::move(rates)), costs(std::move(costs)) {
+std::map<uint32_t, double> profile::slotShares(const Load &load,
+                                               uint32_t most) {
+  std::map<uint32_t, double> shares;
   uint64_t all =
       std::accumulate(load.slots.begin(), load.slots.end(), uint64_t(0));
   for (size_t i = 0; i < load.slots.size(); ++i)
     if (load.slots[i] > 0)
-      shares[uint32_t(
-          std::min<uint64_t>(uint64_t(1) << i, this->costs.mostSlots()))] +=
+      shares[uint32_t(std::min<uint64_t>(uint64_t(1) << i, most))] +=
           double(load.slots[i]) / double(all);
   if (shares.empty())
     shares[1] = 1;
+  return shares;
 }
+
+TreeSearch::TreeSearch(NodeRates rates, RoundCosts costs, const Load &load)
+    : rates(std::move(rates)), costs(std::move(costs)),
+      shares(slotShares(load, this->costs.mostSlots())) {}
 
 double TreeSearch::secondsOf(const std::vector<Path> &paths,
                              double slots) const {
@@ -260,6 +340,40 @@ uint32_t TreeSearch::bestRows(const TreeLimits &limits, uint32_t slots) const {
   return most;
 }
 
+void TreeSearch::addMeasured(const Profile &profile,
+                             const MachineCosts &machine,
+                             const MeasuredDrafts &drafts,
+                             TreeReport &report) const {
+  report.drafter = profile.model.drafter;
+  for (const Cost &cost : machine.costs)
+    if (cost.work == Work::Round && cost.k >= report.measuredK) {
+      if (cost.k > report.measuredK)
+        report.measuredNodes = 0;
+      report.measuredK = cost.k;
+      report.measuredNodes =
+          std::max(report.measuredNodes, cost.rows / cost.batch - 1);
+    }
+  Outcomes outcomes = profile.allOutcomes();
+  TreeChoice &measured = report.measured;
+  double all = 1;
+  for (size_t i = 0; i < outcomes.tried.size() && i < report.measuredK; ++i) {
+    all *= double(outcomes.accepted[i]) /
+           std::max<double>(double(outcomes.tried[i]), 1);
+    measured.tokens += all;
+  }
+  auto seconds = [&](double slots) {
+    return costs.target(slots * (report.measuredNodes + 1)) +
+           report.measuredK * costs.drafter(1) +
+           drafts.moreRows(report.measuredK, slots) *
+               (costs.drafter(2) - costs.drafter(1));
+  };
+  measured.seconds = seconds(1);
+  measured.gain = 0;
+  for (const auto &[slots, share] : shares)
+    measured.gain +=
+        share * measured.tokens * costs.target(slots) / seconds(slots);
+}
+
 //===----------------------------------------------------------------------===//
 // Report
 //===----------------------------------------------------------------------===//
@@ -268,15 +382,21 @@ Result<TreeReport> profile::chooseTree(const Profile &profile,
                                        const MachineCosts &machine,
                                        const TreeLimits &limits, uint32_t slots,
                                        std::vector<Path> given) {
-  MTP_ASSIGN_OR_RETURN(NodeRates rates, limits.ranks == 1
-                                            ? NodeRates::ofChain(profile)
-                                            : NodeRates::of(profile));
-  MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine));
-  TreeSearch search(std::move(rates), std::move(costs), profile.load);
+  MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
+  MTP_ASSIGN_OR_RETURN(NodeRates rates, NodeRates::of(profile));
+  MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
   TreeReport report;
+  report.ranks = rates.ranks();
+  TreeSearch search(std::move(rates), std::move(costs), profile.load);
+  search.addMeasured(profile, machine, drafts, report);
   TreeLimits chains = limits;
   chains.ranks = 1;
   report.chain = search.best(chains);
+  std::vector<Path> paths;
+  for (size_t k = 0; k <= limits.depth; ++k) {
+    report.chains.push_back(search.evaluate(paths));
+    paths.emplace_back(k + 1, 0);
+  }
   report.tree = search.best(limits);
   report.rows = search.bestRows(limits, slots);
   if (given.empty())
@@ -302,24 +422,52 @@ static std::string shapeText(const TreeChoice &of) {
   return strCat(of.paths.size(), " nodes, depth ", of.depth());
 }
 
+static std::string ratioText(double of, double over) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", of / over);
+  return text;
+}
+
+std::string profile::gainText(const TreeReport &report, const TreeChoice &of) {
+  if (!(report.measured.gain > 0))
+    return "";
+  return strCat(ratioText(of.gain, report.measured.gain),
+                " of the tokens per second of '", report.drafter,
+                "' with k = ", report.measuredK);
+}
+
+std::string profile::treeVerdict(const TreeReport &report) {
+  if (report.tree.paths.empty())
+    return "no drafts pay: plain steps are the fastest";
+  if (report.ranks == 1)
+    return "trees are unknown: only drafts of rank 0 were measured; measure a "
+           "dynamic tree";
+  if (report.tree.isChain())
+    return "no tree pays: a chain is the best";
+  return strCat("a tree pays: ", ratioText(report.tree.gain, report.chain.gain),
+                " of the best chain's tokens per second");
+}
+
 std::string profile::treeText(const TreeReport &report) {
   std::string text =
-      strCat("best chain: k = ", report.chain.depth(), ", ",
+      strCat("measured: ", report.measuredNodes, " nodes, depth ",
+             report.measuredK, ", ", choiceText(report.measured),
+             "\nbest chain: k = ", report.chain.depth(), ", ",
              choiceText(report.chain), "\nbest tree: ", shapeText(report.tree),
              ", ", choiceText(report.tree), "\n");
   if (report.given)
     text += strCat("given tree: ", shapeText(*report.given), ", ",
                    choiceText(*report.given), "\n");
-  if (report.equal) {
-    char ratio[32];
-    std::snprintf(ratio, sizeof(ratio), "%.2f",
-                  report.equal->gain / report.given->gain);
+  if (report.equal)
     text += strCat("best tree of equal cost: ", shapeText(*report.equal), ", ",
-                   choiceText(*report.equal), ", ", ratio,
+                   choiceText(*report.equal), ", ",
+                   ratioText(report.equal->gain, report.given->gain),
                    " of the given tree's tokens per second\n");
-  }
-  return text +
-         (report.tree.isChain() ? "no tree pays: a chain is the best\n" : "");
+  if (report.rows > 0)
+    text += strCat("more than ", report.rows,
+                   " verified rows of all slots "
+                   "together do not pay\n");
+  return strCat(text, treeVerdict(report), "\n");
 }
 
 std::string profile::choicesText(const std::vector<Path> &paths) {

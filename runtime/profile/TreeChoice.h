@@ -26,23 +26,43 @@ namespace mtp::profile {
 
 using Path = NodeOutcomes::Path;
 
+/// The drafts of the model that a profile has measured.
+class MeasuredDrafts {
+public:
+  /// Reads the name of the drafter, and the nodes that have outcomes. Fails if
+  /// mtp-import cannot arrange the drafts of such a drafter.
+  static Result<MeasuredDrafts> of(const Profile &profile);
+
+  /// Whether only drafts of rank 0 were made.
+  bool isChain() const { return !isTree; }
+  /// Returns the rows of all passes of a drafter in a round of `k` drafts,
+  /// without the first row of each pass.
+  double moreRows(uint32_t k, double slots) const;
+
+private:
+  bool isTree = false;
+  /// Rows of a slot by pass. Further passes have the rows of the last one.
+  std::vector<double> rows = {1};
+};
+
 /// How often a node is accepted if its parent is, by depth and rank.
 class NodeRates {
 public:
-  /// Fails if the profile has no outcomes of nodes. The message tells how to
-  /// record them.
+  /// Takes the outcomes of nodes, or for chains the outcomes by position. Fails
+  /// if a profile has too few; the message tells how to record them.
   static Result<NodeRates> of(const Profile &profile);
-  /// Returns the rates of the best rank alone, from outcomes by position.
-  /// Chains need no outcomes of nodes.
-  static Result<NodeRates> ofChain(const Profile &profile);
 
   /// Returns the rate of a node with this rank among its siblings, `depth`
   /// drafts below the anchor. 0 without enough outcomes.
   double rate(size_t depth, uint32_t rank) const;
   /// Returns how often the whole path is accepted.
   double pathRate(const Path &path) const;
+  /// Returns the number of ranks that have outcomes.
+  uint32_t ranks() const;
 
 private:
+  static NodeRates ofChain(const Profile &profile);
+
   std::map<std::pair<size_t, uint32_t>, double> rates;
 };
 
@@ -53,7 +73,8 @@ class RoundCosts {
 public:
   /// Fails if the costs do not separate the drafter from more rows: plain steps
   /// of two numbers of slots and rounds with drafts are needed.
-  static Result<RoundCosts> of(const MachineCosts &machine);
+  static Result<RoundCosts> of(const MachineCosts &machine,
+                               const MeasuredDrafts &drafts);
 
   /// Returns the seconds of the target's pass over `rows` rows.
   double target(double rows) const;
@@ -65,7 +86,8 @@ public:
   std::vector<uint32_t> measuredRows() const;
 
 private:
-  void fit(const std::vector<Cost> &rounds, const MachineCosts &machine);
+  void fit(const std::vector<Cost> &rounds, const MachineCosts &machine,
+           const MeasuredDrafts &drafts);
 
   /// Seconds by rows. Beyond the last one, each row takes `row` more.
   std::map<double, double> steps;
@@ -97,6 +119,12 @@ struct TreeLimits {
   uint32_t ranks = UINT32_MAX;
 };
 
+/// Returns the shares of a load's rounds by slots, at most `most`. Without a
+/// load all rounds have one slot.
+std::map<uint32_t, double> slotShares(const Load &load, uint32_t most);
+
+struct TreeReport;
+
 /// Finds trees for a model on a machine.
 class TreeSearch {
 public:
@@ -112,6 +140,9 @@ public:
   uint32_t bestRows(const TreeLimits &limits, uint32_t slots) const;
   /// Returns the expected speed of a tree. Parents come first.
   TreeChoice evaluate(std::vector<Path> paths) const;
+  /// Fills in the speed of the measured drafts with all k.
+  void addMeasured(const Profile &profile, const MachineCosts &machine,
+                   const MeasuredDrafts &drafts, TreeReport &report) const;
 
 private:
   /// Grows a tree whose depth is limited, and updates `best`.
@@ -127,7 +158,16 @@ private:
 /// The best chain and the best tree, which may be a chain. For a given tree:
 /// its speed, and the best tree of equal cost.
 struct TreeReport {
+  /// The measured drafts with all k; paths are unknown.
+  std::string drafter;
+  TreeChoice measured;
+  uint32_t measuredK = 0, measuredNodes = 0;
+  /// The number of ranks of nodes that have outcomes. With one rank all trees
+  /// are chains.
+  uint32_t ranks = 1;
   TreeChoice chain, tree;
+  /// Chains by their number of drafts, from none on.
+  std::vector<TreeChoice> chains;
   std::optional<TreeChoice> given, equal;
   /// See TreeSearch::bestRows().
   uint32_t rows = 0;
@@ -143,8 +183,15 @@ Result<TreeReport> chooseTree(const Profile &profile,
                               const TreeLimits &limits, uint32_t slots,
                               std::vector<Path> given);
 
-/// Returns a report as lines of text.
+/// Returns a report as lines of text; the last one is the verdict.
 std::string treeText(const TreeReport &report);
+
+/// Says whether drafts pay, and whether trees do.
+std::string treeVerdict(const TreeReport &report);
+
+/// Returns a choice's expected tokens per second over those of the measured
+/// drafts with all k, as text; empty if the measured drafts have no speed.
+std::string gainText(const TreeReport &report, const TreeChoice &of);
 
 /// Returns a tree as a list of paths, the form that --draft-tree=FILE reads.
 std::string choicesText(const std::vector<Path> &paths);

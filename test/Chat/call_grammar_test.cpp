@@ -88,10 +88,11 @@ TEST(CallGrammar, textsAreCalls) {
 
 TEST(CallGrammar, isForOneCallOfOneTool) {
   CallDemand demand;
-  demand.only = typedTools().find("h");
   demand.isParallel = false;
+  ToolSet tools = typedTools();
+  tools.restrictTo(std::vector<std::string>{"h"});
   for (ToolFormat format : allFormats()) {
-    CallSampler sampler = samplerOf(format, demand);
+    CallSampler sampler = samplerOf(format, demand, tools);
     size_t ended = 0;
     for (uint64_t seed = 0; seed < 20; ++seed)
       if (auto text = sampler.sample(seed)) {
@@ -245,9 +246,8 @@ TEST(CallGrammar, namesThePathOfAnUnknownKeyword) {
                     .message()
                     .starts_with("[1].function.parameters/properties/a/not: "))
         << compileCalls(format, tools, {}).status().toString();
-  CallDemand first;
-  first.only = tools.find("f");
-  EXPECT_TRUE(compileCalls(ToolFormat::Hermes, tools, first).isOk());
+  tools.restrictTo(std::vector<std::string>{"f"});
+  EXPECT_TRUE(compileCalls(ToolFormat::Hermes, tools, {}).isOk());
   tools = toolsOf(R"([{"type": "function", "function": {"name": "g",
     "parameters": {"type": "array"}}}])");
   EXPECT_EQ(compileCalls(ToolFormat::Hermes, tools, {}).status().message(),

@@ -225,6 +225,7 @@ const Case cases[] = {
     {"mask_columns", "width = 21, slots = 2", {3}},
     {"process_logits", "width = 37, slots = 2", {3}},
     {"process_logits", "width = 37, masks = 3, slots = 2", {3}},
+    {"process_logits", "width = 37, vocab = 90, slots = 2", {3}},
     {"process_logits",
      "width = 37, parts = 2, nodes = 4, depth = 3, placed = true, masks = 5, "
      "slots = 2",

@@ -169,6 +169,45 @@ struct Rows {
 
 } // namespace
 
+// Columns of a drafter's own vocabulary stand for other tokens.
+TEST(ProcessLogits, MapsColumnsToTokens) {
+  for (const auto &[name, target] : allTargets()) {
+    SCOPED_TRACE(name);
+    for (int width : {5, 31, 100}) {
+      int vocab = 2 * width + 3;
+      Rules rules(vocab);
+      rules.words[kRuleWords + kRuleFlags] &= ~kRuleTokenMasks;
+      Ints map;
+      for (int column = 0; column < width; ++column)
+        map.push_back((7 * column + 3) % vocab);
+      Rows rows(width, /*isPlaced=*/false);
+      Kernel kernel(target, "process_logits",
+                    "width = " + std::to_string(width) +
+                        ", vocab = " + std::to_string(vocab) + ", slots = 3");
+      Guarded<float> logits(rows.x);
+      Guarded<int32_t> slots(rows.slot), positions(rows.position),
+          words(rules.words), counts(rules.halves), bias(rules.bias),
+          tokens(map);
+      kernel.run({logits.data(), slots.data(), positions.data(), words.data(),
+                  counts.data(), bias.data(), tokens.data()},
+                 {kRows}, Split::Random);
+      Floats y = logits.values();
+      for (int i = 0; i < kRows * width; ++i) {
+        int row = i / width, slot = rows.slot[row];
+        float want =
+            rows.position[row] < 0
+                ? rows.x[i]
+                : rules.ruled(rows.x[i], vocab, slot, rows.position[row],
+                              /*node=*/0, map[i % width]);
+        if (std::isinf(want))
+          ASSERT_EQ(y[i], want) << width << " " << i;
+        else
+          ASSERT_NEAR(y[i], want, 1e-6f) << width << " " << i;
+      }
+    }
+  }
+}
+
 TEST(ProcessLogits, AppliesTheRulesOfEachSlot) {
   for (const auto &[name, target] : allTargets()) {
     SCOPED_TRACE(name);

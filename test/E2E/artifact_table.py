@@ -253,6 +253,17 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-wide.rules", "dsv3-chain-mtp2.f32", PAIR + " --draft-tree=dynamic:4,5,20", "",
      "lossless"),
     ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3", "", "constraint lossless"),
+    # Drafts of frequent tokens, whose rules are those of the tokens.
+    ("mimo-few.rules", "mimo-mtp1.f32", SMALL + " -k=3", FREQUENT, "lossless"),
+    # Accept rules other than exact.
+    ("mtp-drawn.rules", "dsv3-chain-mtp2.f32", SMALL + " -k=3 --accept=rejection", "",
+     "accept_rules"),
+    ("mtp-block.rules", "dsv3-chain-mtp2.f32", SMALL + " -k=3 --accept=block", "",
+     "accept_rules"),
+    ("mtp-tried.rules", "dsv3-chain-mtp2.f32", SMALL + BEAM + " --accept=rejection", "",
+     "accept_rules"),
+    ("mtp-typical.rules", "dsv3-chain-mtp2.f32", SMALL + " -k=3 --accept=typical", "",
+     "accept_rules"),
     # Likewise with mixed batches, for the CPU and the simulator.
     ("mimo-mtp1.masks", "mimo-mtp1.f32", SMALL + MIXED + " -k=3", SIM, "constraint"),
     ("mtp-static.masks", "dsv3-chain-mtp2.f32", SMALL + MIXED + STATIC, SIM, "constraint"),

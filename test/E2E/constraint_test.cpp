@@ -65,9 +65,9 @@ protected:
   /// be shorter than k.
   uint64_t perRound(uint64_t k) const {
     std::string_view name = GetParam().artifact;
-    if (name.starts_with("mtp-static"))
+    if (name.starts_with("mtp-static."))
       return 1;
-    return name.starts_with("mtp-beam") ? std::min<uint64_t>(k + 1, 2) : k + 1;
+    return name.starts_with("mtp-beam.") ? std::min<uint64_t>(k + 1, 2) : k + 1;
   }
 };
 
@@ -224,19 +224,23 @@ TEST_P(SimulatedConstraint, TokensAreThoseOfNoDrafts) {
   EXPECT_GT(run.statistics.mixedTokens, 0u);
 }
 
-// Two sequences that need two pages each share three.
+// Both sequences need a page more after some rounds, but one page is left.
 TEST_P(SimulatedConstraint, SurvivesPreemption) {
   std::vector<Request> all = someRequests(envelope.vocab, /*isSampled=*/false);
   all.resize(2);
+  // The rows of a window of k = 1, at most.
+  size_t rows = envelope.maxNodes - (envelope.maxK - 1);
+  size_t begin = 0;
   for (Request &request : all) {
-    while (request.prompt.size() + 14 < envelope.pageTokens)
+    while ((request.prompt.size() + rows + 12) % envelope.pageTokens != 0)
       request.prompt.push_back(request.prompt.back() / 2 + 3);
-    request.maxTokens = 16;
+    request.maxTokens = uint32_t(rows + 16);
+    begin += (request.prompt.size() + rows + 12) / envelope.pageTokens;
   }
   Outcome expected = generate(model, single(/*k=*/0, /*slots=*/1), all);
   expectAllowed(all, expected);
   SessionOptions options = single(/*k=*/1, /*slots=*/2);
-  options.kvPages = 1 + 3;
+  options.kvPages = uint32_t(1 + begin + 1);
   options.chunksPerStep = SessionOptions::kUnbounded;
   Outcome run = generate(model, options, all);
   expectSame(run, expected, options);

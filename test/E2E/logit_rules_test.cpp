@@ -208,6 +208,29 @@ TEST(LogitRules, AreChecked) {
             "expected a finite bias or -infinity of token 3, got inf");
   EXPECT_EQ(refused({.allowedTokens = {-1}}),
             "expected allowed tokens below 112, got -1");
+  EXPECT_EQ(refused({.bias = {{3, 3e38f}, {3, 3e38f}}}),
+            "expected a finite sum of the biases of token 3");
+  EXPECT_EQ(refused({.bias = {{3, -3e38f}, {3, -3e38f}}}), "");
+  EXPECT_EQ(refused({.bias = {{3, NAN}}}),
+            "expected a finite bias or -infinity of token 3, got nan");
+  EXPECT_EQ(refused({.badWords = {{}}}),
+            "expected bad words of tokens below 112, none empty");
+  // Rules that leave no token, whatever the logits are.
+  EXPECT_EQ(refused({.bias = {{3, -INFINITY}}, .allowedTokens = {3}}),
+            "no token can follow position 6: the request's logit rules leave "
+            "none (allowed tokens, a bias of -infinity)");
+  EXPECT_EQ(refused({.allowedTokens = {3, 3}, .badWords = {{3}}}),
+            "no token can follow position 6: the request's logit rules leave "
+            "none (allowed tokens, bad words)");
+  Request ends = someRequests(false)[0];
+  ends.stopTokens = {3};
+  ends.minTokens = 1;
+  ends.rules.allowedTokens = {3};
+  auto added = (*session)->add(ends);
+  ASSERT_FALSE(added.isOk());
+  EXPECT_EQ(added.status().message(),
+            "no token can follow position 6: the request's logit rules leave "
+            "none (allowed tokens, min tokens)");
   EXPECT_EQ(refused({.begunTokens = 8}),
             "expected begun tokens of at most the 7 prompt tokens, got 8");
 }

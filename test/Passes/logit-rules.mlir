@@ -2,10 +2,17 @@
 // RUN: mtp-opt %s --mtp-instantiate-rounds --mtp-expand-draft-chain --mtp-expand-verify --mtp-expand-accept --mtp-expand-commit --mtp-repeat-rounds --mtp-fuse-per-slot --mtp-merge-prefill --mtp-specialize-shapes --mtp-sink-unpack --mtp-outline-control --mtp-place-cache-writes --mtp-convert-to-exec | FileCheck %s
 
 // Picks of drafts and of verified rows are told apart. Drafts have no masks. A
-// slot with penalties keeps the tokens and parents of its window.
-// MARKS: mtp.state @logit_path[4] : i32
+// slot with penalties keeps the tokens and parents of its window. The host's
+// drafts are verified if the slot has masks.
+// MARKS-DAG: mtp.state @logit_path[4] : i32
+// MARKS-DAG: mtp.state @host_drafts[2] : i32
 // MARKS-LABEL: mtp.round @generate_k1 k 1
 // MARKS: mtp.sample {{.*}} {mtp.picks_drafts}
+// MARKS: mtp.await_host
+// MARKS: %[[HAS:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i32
+// MARKS: %[[OWN:.*]] = tensor.extract
+// MARKS: %[[HOSTS:.*]] = mtp.load @host_drafts[%{{.*}}] : i32
+// MARKS: arith.select %[[HAS]], %[[HOSTS]], %[[OWN]] : i32
 // MARKS: mtp.load @logit_rules[
 // MARKS: scf.if
 // MARKS: mtp.store %{{.*}}, @logit_path[
@@ -34,6 +41,7 @@ mtp.round @generate {
     %l = mtp.embed %t, %table : tensor<?xi32>, tensor<64x64xf32> -> tensor<?x64xf32>
     mtp.yield %l : tensor<?x64xf32>
   } : tensor<?x?xi32>
+  mtp.await_host %drafts : tensor<?x?xi32>
   %logits, %hidden = mtp.verify %drafts {
   ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
     %table = mtp.weight "table" : tensor<64x64xf32>

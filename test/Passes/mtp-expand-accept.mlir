@@ -226,8 +226,8 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[BEST:.*]] = mtp.sample %{{.*}}, %[[ROWS]]
 // CHECK: %[[OWN:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[D]]#0, %[[D]]#1, %[[PICKS]], %[[LOGITS]], %[[D]]#2) {
 // Drafts stay if the rule keeps them and they are tokens.
-// CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1, %[[D]]#0) {
-// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>):
+// CHECK: mtp.per_slot %[[SLOTS]](%[[OWN]]#0, %[[OWN]]#1, %[[D]]#0, %[[PICKS]]) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: tensor<3xi32>, %[[DRAFTS:.*]]: tensor<2xi32>, %[[OWNPICKS:.*]]: tensor<3xi32>):
 // CHECK: %[[FIRST:.*]] = arith.cmpi sgt, %[[N]]
 // CHECK: %[[DRAFT1:.*]] = tensor.extract %[[DRAFTS]]
 // CHECK: %[[TOKEN1:.*]] = arith.cmpi sge, %[[DRAFT1]]
@@ -242,11 +242,16 @@ module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_co
 // CHECK: %[[STAYS2:.*]] = arith.andi %[[SECOND]], %[[BOTH2]]
 // CHECK: %[[ON2:.*]] = arith.andi %[[ON1]], %[[STAYS2]]
 // CHECK: %[[COUNT:.*]] = arith.select %[[ON2]], %{{.*}}, %[[KEPT]] : i32
+// If the row after the last draft has no pick, it has no token.
+// CHECK: %[[PICK:.*]] = tensor.extract %[[OWNPICKS]][
+// CHECK: %[[ENDS:.*]] = arith.cmpi slt, %[[PICK]],
 // CHECK: tensor.generate
+// CHECK: %[[ISEND:.*]] = arith.andi %[[ENDS]],
 // CHECK: tensor.extract %[[T]][
 // CHECK: %[[LAST:.*]] = arith.constant 15 : i32
 // CHECK: arith.minsi %{{.*}}, %[[LAST]]
-// CHECK: arith.maxsi
+// CHECK: %[[TOKEN:.*]] = arith.maxsi
+// CHECK: arith.select %[[ISEND]], %{{.*}}, %[[TOKEN]] : i32
 // CHECK-NOT: tensor.generate
 // CHECK: mtp.yield %[[COUNT]],
 mtp.round @rule k 2 {
@@ -337,8 +342,8 @@ mtp.round @tree_rule k 2 {
 module attributes {mtp.envelope = #mtp.envelope<max_k = 2, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // A rule may yield only the bonus token: the drafts come before it.
 // CHECK-LABEL: mtp.round @bonus k 2 {
-// CHECK: mtp.per_slot %{{.*}}(%{{.*}}, %{{.*}}, %[[D:.*]]#0) {
-// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>):
+// CHECK: mtp.per_slot %{{.*}}(%{{.*}}, %{{.*}}, %[[D:.*]]#0, %{{.*}}) {
+// CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[N:.*]]: i32, %[[T:.*]]: i32, %[[OWN:.*]]: tensor<2xi32>, %{{.*}}: tensor<3xi32>):
 // CHECK-COUNT-2: tensor.extract %[[OWN]]
 // CHECK: %[[COUNT:.*]] = arith.select
 // CHECK: tensor.generate

@@ -65,7 +65,9 @@ mtp.round @generate {
 
 // -----
 
-// A tree: the path goes from accept to commit; at k = 0 there is none.
+// A tree: the path goes from accept to commit; at k = 0 there is none. The
+// module says which tree.
+// CHECK: module attributes {{{.*}}mtp.tree = array<i64: -1, 0, 0>}
 // CHECK-LABEL: mtp.round @tree_k0 k 0 {
 // CHECK-NOT: tree [
 // CHECK: mtp.commit %{{.*}}, %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<?x1xi32>, tensor<?x8xf32>

@@ -91,6 +91,12 @@ class Compile(Folders):
         self.assertRegex(str(caught.exception), "mtpc failed .*: .*error: .*int3")
         self.assertEqual(caught.exception.code, "FailedPrecondition")
         self.assertTrue(caught.exception.lines)
+        with self.assertLogs("mtpc"), self.assertRaisesRegex(
+                mtpc.CompileError, "mtp-import failed .*--page .*'many'"):
+            mtpc.compile(support.BUNDLED, page="many")
+        for k in ("many", -1, 1.5):
+            with self.assertRaisesRegex(mtpc.InvalidArgumentError, "^k: expected a whole number"):
+                mtpc.compile(support.BUNDLED, k=k)
         with self.assertRaises(mtpc.CompileError) as caught:
             mtpc.compile_text("module { not MLIR }")
         self.assertRegex(str(caught.exception), "mtpc failed .*error:")
@@ -160,7 +166,7 @@ except KeyboardInterrupt:
             model.session(k="auto", profile=profile, threads=2)
         self.assertIn("profile: machines.threads: expected 2, got 1", "\n".join(logs.output))
         with self.assertRaisesRegex(mtpc.FailedPreconditionError, "expected a profile of"):
-            support.bundled("suffix", profile=profile)
+            mtpc.Model(support.bundled("suffix").path, profile=profile)
         made = self.folder / "model.profile"
         self.assertEqual(mtpc.tune(model.path, made, minutes=0.02, max_tokens=16, context=[16],
                                    threads=1, merge=profile).path, str(made))
@@ -170,6 +176,74 @@ except KeyboardInterrupt:
         self.assertFalse(path.exists())
         with self.assertRaisesRegex(mtpc.CompileError, "mtp-tune failed .*nothing"):
             mtpc.tune("/nothing/here", made)
+
+    def test_profiles_choose_tunables(self):
+        """mtpc takes tunables from the profile, and its content is a part of the cache's key."""
+        def compiled(profile, **options):
+            return mtpc.compile(support.BUNDLED, drafter="lookup:1,3", k=1, max_batch=1,
+                                max_context=64, **dict({"threads": 1}, profile=profile, **options))
+
+        def write(name, artifact, *choices):
+            support.run_tool("mtp_tuned_profile", artifact, self.folder / name, "1", *choices)
+            return self.folder / name
+
+        plain = compiled(None)
+        self.assertNotIn(", profile ", mtpc.dump(plain))
+        tuned = write("a.profile", plain.path, "cpu-prefetch-bytes=2048=0.9")
+        model = compiled(tuned)
+        self.assertRegex(mtpc.dump(model), "profile [0-9a-f]+, cpu-prefetch-bytes=2048")
+        texts = [one.generate("Once upon", max_tokens=20).tokens for one in (plain, model)]
+        self.assertEqual(*texts)
+        same = shutil.copy(tuned, self.folder / "b.profile")
+        self.assertEqual(compiled(mtpc.Profile(same)).path, model.path)
+        other = compiled(write("a.profile", plain.path, "cpu-block-rows=4=0.9"))
+        self.assertNotEqual(other.path, model.path)
+        self.assertRegex(mtpc.dump(other), "profile [0-9a-f]+, cpu-block-rows=4")
+        # The threads of the profile, and its model.
+        with self.assertLogs("mtpc"), self.assertRaisesRegex(
+                mtpc.CompileError, "--profile: .*with 2 threads .*with 1 threads"):
+            compiled(tuned, threads=2)
+        with self.assertLogs("mtpc"), self.assertRaisesRegex(
+                mtpc.CompileError, "expected a profile of .*suffix"):
+            mtpc.compile(support.BUNDLED, drafter="suffix", threads=1, profile=tuned)
+        with self.assertRaises(mtpc.NotFoundError):
+            compiled(self.folder / "none.profile")
+        shutil.copytree(support.BUNDLED, self.folder / "hf")
+        module = mtpc.import_model(self.folder / "hf", self.folder / "model.mlir",
+                                   drafter="lookup:1,3", k=1, max_batch=1, max_context=64)
+        for made in (mtpc.compile(module, profile=tuned, threads=1),
+                     mtpc.compile_text(module.read_text(encoding="utf-8"), folder=self.folder,
+                                       profile=tuned, threads=1)):
+            self.assertRegex(mtpc.dump(made), "profile [0-9a-f]+, cpu-block-rows=4")
+
+    def test_profiles_decide_trees(self):
+        """mtp-import takes the arrangement of drafts from the profile of a dynamic tree."""
+        hf = self.folder / "hf"
+        support.run_tool(sys.executable, "-B", support.TREE / "test" / "oracle" / "tiny.py",
+                         "mimo-mtp1", "-o", hf)
+
+        def compiled(**options):
+            return mtpc.compile(hf, max_batch=2, max_context=96, page=8, prefill_chunk=16,
+                                threads=1, **options)
+
+        def measured(model):
+            return mtpc.tune(model, minutes=0.1, max_tokens=32, context=[16])
+
+        wide = compiled(draft_tree="dynamic:3,3,16", show_drafts=True)
+        profile = measured(wide)
+        with self.assertLogs("mtpc", logging.INFO) as logs:
+            tuned = compiled(profile=profile)
+        self.assertRegex("\n".join(logs.output), "(?s)profile: it decides .*chosen: (chain|tree)")
+        self.assertNotEqual(tuned.method, wide.method)
+        self.assertNotIn(", profile ", mtpc.dump(tuned))
+        texts = [model.generate([1, 2, 3], max_tokens=40).tokens for model in (wide, tuned)]
+        self.assertEqual(*texts)
+        # The profile of a chain decides k, if a chain is asked for, and fits the result.
+        chain = measured(compiled(k=2))
+        with self.assertLogs("mtpc", logging.INFO) as logs:
+            again = compiled(draft_tree="chain", profile=chain)
+        self.assertRegex("\n".join(logs.output), "chosen: chain, -k [12]")
+        self.assertRegex(mtpc.dump(again), ", profile [0-9a-f]+")
 
     def test_dump(self):
         model = support.bundled()

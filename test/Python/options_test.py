@@ -107,6 +107,38 @@ class Rules(unittest.TestCase):
         few = self.same_at_any_k(temperature=1, allowed_tokens=np.array([5, 6, 7]))
         self.assertLessEqual(set(few.tokens), {5, 6, 7})
 
+    def test_bad_words(self):
+        def parts(text):
+            return len(self.model.encode(text, add_start=False))
+
+        # A word that counts after a space, too.
+        text = next(word for word in self.plain.text.split() if parts(word) == parts(" " + word))
+        for words in ([text], [list(self.plain.tokens[2:4])], [text, self.plain.tokens[:1]]):
+            changed = self.same_at_any_k(temperature=0, bad_words=words)
+            self.assertNotEqual(changed.tokens, self.plain.tokens, words)
+            for word in words:
+                if isinstance(word, str):
+                    self.assertNotIn(word, changed.text.split())
+                else:
+                    pairs = zip(*(changed.tokens[i:] for i in range(len(word))))
+                    self.assertNotIn(tuple(word), pairs)
+        report = json.loads(support.run_tool(
+            "mtp-run", self.model.path, "--prompt", TEXT, "-n", "40", "--json", "--temperature",
+            "0", "--bad-word", text))
+        self.assertEqual(report["sequences"][0]["output_ids"],
+                         list(self.same_at_any_k(temperature=0, bad_words=[text]).tokens))
+        same = self.model.generate(TEXT, max_tokens=40, temperature=0, bad_words=[])
+        self.assertEqual(same.tokens, self.plain.tokens)
+        for words, text in [("a", "^bad_words: expected a list .*got 'a'"),
+                            ([" "], r"^bad_words\[0\]: expected a bad word with a character"),
+                            (["a", 3], r"^bad_words\[1\]: expected token ids, got 3"),
+                            ([[10**9]], "bad words of tokens below"),
+                            ([[2**40]], "^bad_words: expected texts or lists of token ids"),
+                            ([[]], "none empty")]:
+            with self.subTest(words=words), self.assertRaisesRegex(
+                    mtpc.InvalidArgumentError, text):
+                self.model.generate(TEXT, bad_words=words)
+
     def test_penalties(self):
         for options in ({"repetition_penalty": 1.5}, {"presence_penalty": 1.5},
                         {"frequency_penalty": 1}):
@@ -124,6 +156,13 @@ class Rules(unittest.TestCase):
                                    min_tokens=20)
         self.assertGreaterEqual(len(done.tokens), 20)
         self.assertNotIn(stop, done.tokens[:20])
+
+    def test_rules_that_leave_no_token(self):
+        for options, names in (({"logit_bias": {5: -math.inf}}, "a bias of -infinity"),
+                               ({"regex": "0+"}, "grammar")):
+            with self.assertRaisesRegex(mtpc.InvalidArgumentError,
+                                        rf"leave none \(allowed tokens, {names}\)"):
+                self.model.generate(TEXT, allowed_tokens=[5], **options)
 
     def test_a_model_without_rules(self):
         model = support.bundled(without_logit_rules=True)
@@ -282,6 +321,35 @@ class Tools(unittest.TestCase):
             answer = self.model.chat(ASK, tools=TOOLS, tool_choice=name, max_tokens=150,
                                      parallel_tool_calls=False)
             self.assertIn(answer.tool_calls[0].arguments["b"], (1, 2))
+
+    def test_allowed_tools(self):
+        def allowed(mode, *names):
+            return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": [
+                {"type": "function", "function": {"name": name}} for name in names]}}
+
+        for name in ("add", "look"):
+            for seed in range(3):
+                answer = self.model.chat(ASK, tools=TOOLS, tool_choice=allowed("required", name),
+                                         max_tokens=100, temperature=1, seed=seed,
+                                         parallel_tool_calls=False)
+                self.assertEqual([call.name for call in answer.tool_calls], [name])
+        # A call of another tool is text, if no grammar forbids it.
+        call = r'<tool_call>\n\{"name": "look", "arguments": \{"where": "here"\}\}\n</tool_call>'
+        options = dict(tools=TOOLS, tool_parser="hermes", regex=call, max_tokens=100)
+        text = self.model.chat(ASK, tool_choice=allowed("auto", "add"), **options)
+        self.assertEqual((text.tool_calls, "<tool_call>" in text.text), ((), True))
+        both = self.model.chat(ASK, tool_choice=allowed("auto", "add", "look"), **options)
+        self.assertEqual([call.name for call in both.tool_calls], ["look"])
+        for choice, text in [
+                ({}, "^tool_choice.type: expected 'function', got None"),
+                ({"type": "allowed_tools"}, "^tool_choice.allowed_tools: expected a dictionary"),
+                (allowed("none", "add"), "^tool_choice.allowed_tools.mode: .*'none'"),
+                (allowed("auto"), "^tool_choice.allowed_tools.tools: expected one"),
+                (allowed("auto", "add", "other"),
+                 r"^tool_choice.allowed_tools.tools\[1\].function.name: expected .*'other'")]:
+            with self.subTest(choice=choice), self.assertRaisesRegex(
+                    mtpc.InvalidArgumentError, text):
+                self.model.chat(ASK, tools=TOOLS, tool_parser="hermes", tool_choice=choice)
 
     def test_calls_in_text(self):
         """A regular expression lets the model write text and two calls in Hermes' format."""

@@ -100,6 +100,8 @@ public:
     policy.begin(learned);
   }
 
+  /// Probability that other processes begin to use the machine in a round.
+  double disturbance = 0;
   double time = 0;
   uint64_t chosen[kMaxK + 1] = {};
 
@@ -127,10 +129,19 @@ private:
     double noise = 1 + 0.03 * normal(random);
     if (chance() < 0.01)
       noise *= 3; // another process used the machine
+    noise *= disturbed();
     double seconds = cost(work, before);
     policy.addRound(work, seconds * std::max(noise, 0.8));
     time += seconds;
     return tokens;
+  }
+  /// Returns the factor of a round while other processes use the machine: 1 to
+  /// 3, for 20 rounds in the mean.
+  double disturbed() {
+    if (disturbance == 0)
+      return 1;
+    isDisturbed = chance() < (isDisturbed ? 0.95 : disturbance);
+    return isDisturbed ? 1 + 2 * chance() : 1;
   }
   double chance() { return std::uniform_real_distribution<>()(random); }
 
@@ -139,6 +150,7 @@ private:
   std::normal_distribution<> normal;
   DraftPolicy policy;
   std::vector<DraftHistory> slots;
+  bool isDisturbed = false;
 };
 
 /// Returns the time of a part with `drafts` drafts per slot; slots of one text
@@ -201,6 +213,29 @@ constexpr uint32_t kBatches[] = {1, 2, 4, 8, 16};
 class DraftPolicyOn : public testing::TestWithParam<Machine> {};
 
 } // namespace
+
+// In turns of 20 rounds, a constraint forces the next tokens or none. Drafts
+// after them are never accepted.
+TEST(DraftPolicy, ForcedTokensAreNoDrafts) {
+  DraftPolicy policy;
+  DraftHistory history;
+  uint64_t forcedDrafts = 0, ownDrafts = 0;
+  constexpr int kRounds = 800, kTurn = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    bool isForced = round / kTurn % 2 != 0;
+    DraftPolicy::Slot slot{&history, kMaxK, 100, isForced ? kMaxK : 0};
+    DraftPolicy::Choice choice = policy.choose({&slot, 1});
+    uint32_t drafts = choice.drafts[0], accepted = isForced ? drafts : 0;
+    policy.addOutcome(history, choice.k, drafts, accepted, slot.forced);
+    RoundCostModel::Work work{1, choice.k, 1 + drafts, 100};
+    policy.addRound(work, kMachines[0].seconds(work));
+    if (round >= kRounds / 2)
+      (isForced ? forcedDrafts : ownDrafts) += drafts;
+  }
+  EXPECT_GT(double(forcedDrafts) / (kRounds / 4), 3.5);
+  EXPECT_LT(double(ownDrafts) / (kRounds / 4), 0.5);
+  EXPECT_LT(history.rate(0, 0.5, /*weight=*/1), 0.2);
+}
 
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
                          [](const auto &info) { return info.param.name; });
@@ -298,8 +333,8 @@ static double fixedTime(const Recorded &of, const std::vector<Part> &parts,
 
 /// Replays the parts; the policy starts from `learned`.
 static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
-                     uint64_t replays,
-                     const DraftPolicy::LearnedCosts &learned) {
+                     uint64_t replays, const DraftPolicy::LearnedCosts &learned,
+                     double disturbance = 0) {
   double none = fixedTime(of, parts, 0), best = none;
   for (uint32_t k = 1; k <= kMaxK; ++k)
     best = std::min(best, fixedTime(of, parts, k));
@@ -308,6 +343,7 @@ static Ratios replay(const Recorded &of, const std::vector<Part> &parts,
     Replay run([&](auto &work, double at) { return of.seconds(work, at); },
                seed);
     run.begin(learned);
+    run.disturbance = disturbance;
     for (const Part &part : parts)
       run.run(part);
     ratios.add(run, best, none, replays);
@@ -441,13 +477,16 @@ static DraftPolicy::LearnedCosts profileOfAll(const Recorded &of) {
   return profileOf(of, texts);
 }
 
+// One slot of a model with experts finds out late that a text pays for drafts:
+// trials may take 0.5 % of all time, and each takes most of a step.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfWorkloadsWithAProfile) {
+  bool isLate = std::string(GetParam().name) == "experts_bf16_zen5";
   for (size_t i = 0; i < kWorkloads.size(); ++i) {
     std::vector<Part> parts;
     for (int turn = 0; turn < 3; ++turn)
       parts.push_back({kWorkloads[i], GetParam().batch, 900, 0, true});
     Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
-    EXPECT_LE(of.best, 1.027) << of.text << "; workload " << i;
+    EXPECT_LE(of.best, isLate ? 1.027 : 1.02) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.01) << of.text << "; workload " << i;
   }
 }
@@ -484,6 +523,17 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessionsWithAProfile) {
   for (size_t i = 0; i < kWorkloads.size(); ++i) {
     Ratios of = replay(GetParam(), {{kWorkloads[i], GetParam().batch, 150}}, 20,
                        profileOf(GetParam(), kWorkloads[i]));
+    EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
+    EXPECT_LE(of.none, 1.0125) << of.text << "; workload " << i;
+  }
+}
+
+// Other processes disturb every sixth round. Only the rounds of the current k
+// become longer, and the other numbers of drafts are no better for it.
+TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOnABusyMachineWithAProfile) {
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    Ratios of = replay(GetParam(), {{kWorkloads[i], GetParam().batch, 300}}, 20,
+                       profileOf(GetParam(), kWorkloads[i]), 0.01);
     EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.0125) << of.text << "; workload " << i;
   }

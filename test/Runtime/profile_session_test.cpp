@@ -155,6 +155,14 @@ TEST_F(ProfiledSession, RecordsCostsOutcomesAndLoad) {
   EXPECT_EQ(std::accumulate(recorded.load.prompts.begin(),
                             recorded.load.prompts.end(), uint64_t(0)),
             24u);
+  // The drafts of a chain are nodes of rank 0.
+  EXPECT_EQ(recorded.nodes.counts.size(), 4u);
+  for (size_t depth = 1; depth <= 4; ++depth) {
+    profile::DraftCount count =
+        recorded.nodes.counts[profile::NodeOutcomes::Path(depth, 0)];
+    EXPECT_EQ(count.tried, all.tried[depth - 1]);
+    EXPECT_EQ(count.accepted, all.accepted[depth - 1]);
+  }
   // Greedy and sampled sequences are counted apart.
   EXPECT_TRUE(std::ranges::any_of(recorded.outcomes,
                                   [](auto &of) { return of.isSampled; }));

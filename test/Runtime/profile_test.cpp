@@ -206,6 +206,11 @@ TEST(Profile, NamesWrongOutcomesOfNodesKindsAndConfidences) {
             "nodes[0, 1].tried: expected 0 to 700, got 701");
   EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{1}].accepted = 1001; }),
             "nodes[1].accepted: expected 0 to 1000, got 1001");
+  // A round accepts at most one child of a node.
+  EXPECT_EQ(wrong([](Profile &of) {
+              of.nodes.counts = {{{0}, {90, 60}}, {{1}, {80, 31}}};
+            }),
+            "accepted children of nodes[]: expected 0 to 90, got 91");
   EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{2, 0}] = {}; }),
             "nodes[2, 0].path: expected a node whose parent is in the profile");
   EXPECT_EQ(wrong([](Profile &of) { of.nodes.counts[{64}] = {}; }),
@@ -259,13 +264,25 @@ TEST(Profile, CountsANodeOnlyIfItsParentWasAccepted) {
   of.add(std::vector<int32_t>{0, 0, 99, -5}, 4, std::vector<uint32_t>{0});
 }
 
+TEST(Profile, CountsTheDraftsOfAChainAsNodesOfRankZero) {
+  NodeOutcomes of;
+  of.addChain(/*drafts=*/3, /*kept=*/1);
+  of.addChain(/*drafts=*/2, /*kept=*/2);
+  of.addChain(/*drafts=*/0, /*kept=*/0);
+  EXPECT_EQ(of.counts.size(), 2u);
+  EXPECT_EQ(of.counts[{0}].tried, 2u);
+  EXPECT_EQ(of.counts[{0}].accepted, 2u);
+  EXPECT_EQ((of.counts[{0, 0}].tried), 2u);
+  EXPECT_EQ((of.counts[{0, 0}].accepted), 1u);
+}
+
 TEST(Profile, KeepsTheLimitsOfOutcomes) {
   Profile into = wholeProfile(), from = wholeProfile();
   for (uint32_t i = 0; i < 64; ++i) {
     auto rank = uint8_t(i);
-    from.nodes.counts[{rank}] = {1 << 20, 1 << 16};
+    from.nodes.counts[{rank}] = {1 << 20, 1 << 13};
     for (uint32_t j = 0; j < 64; ++j)
-      from.nodes.counts[{rank, uint8_t(j)}] = {(1 << 15) + j, 9};
+      from.nodes.counts[{rank, uint8_t(j)}] = {(1 << 12) + j, 9};
     from.kinds.push_back({"kind_" + std::to_string(i), {}});
   }
   for (uint32_t token = 0; token < kMostCountedTokens + 99; ++token)

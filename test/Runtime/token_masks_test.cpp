@@ -138,7 +138,7 @@ protected:
   using Tokens = std::vector<int32_t>;
   TableMatcher::Table table;
   std::unique_ptr<AlignedBytes> bytes;
-  std::unique_ptr<ArtifactFile> file;
+  std::shared_ptr<const ArtifactFile> file;
   StateMemory memory;
   std::unique_ptr<TokenMasks> masks;
   /// By node, the tokens of its mask.

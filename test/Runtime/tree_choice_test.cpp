@@ -86,7 +86,7 @@ TEST(TreeChoice, FindsTheMostTokensOfEverySize) {
   Profile profile = nodeProfile();
   Result<NodeRates> rates = NodeRates::of(profile);
   // Rounds of all sizes take one time, so the most tokens win.
-  Result<RoundCosts> costs = RoundCosts::of(machineOf(1, 0, 0, 0));
+  Result<RoundCosts> costs = RoundCosts::of(machineOf(1, 0, 0, 0), {});
   ASSERT_TRUE(rates && costs);
   TreeSearch search(*rates, *costs, {});
   std::vector<double> most(8);
@@ -104,7 +104,8 @@ TEST(TreeChoice, FindsTheMostTokensOfEverySize) {
 }
 
 TEST(TreeChoice, SeparatesTheDrafterFromRows) {
-  Result<RoundCosts> costs = RoundCosts::of(machineOf(5e-3, 4e-4, 7e-4, 1e-4));
+  Result<RoundCosts> costs =
+      RoundCosts::of(machineOf(5e-3, 4e-4, 7e-4, 1e-4), {});
   ASSERT_TRUE(costs);
   EXPECT_NEAR(costs->target(3), 5.8e-3, 1e-6);
   EXPECT_NEAR(costs->target(30), 16.6e-3, 1e-5);
@@ -116,7 +117,8 @@ TEST(TreeChoice, FindsTheBestRateOfAllSizes) {
   Profile profile = nodeProfile();
   MachineCosts machine = machineOf(5e-3, 2e-4, 5e-4, 5e-5);
   Result<TreeReport> report = chooseTree(profile, machine, {}, 4, {});
-  Result<RoundCosts> costs = RoundCosts::of(machine);
+  Result<RoundCosts> costs =
+      RoundCosts::of(machine, *MeasuredDrafts::of(profile));
   Result<NodeRates> rates = NodeRates::of(profile);
   ASSERT_TRUE(report && costs && rates);
   TreeSearch search(*rates, *costs, {});
@@ -127,6 +129,7 @@ TEST(TreeChoice, FindsTheBestRateOfAllSizes) {
   EXPECT_GE(report->tree.gain, best - 1e-9);
   EXPECT_FALSE(report->tree.isChain());
   EXPECT_GT(report->tree.gain, report->chain.gain);
+  EXPECT_NE(treeText(*report).find("a tree pays: 1."), std::string::npos);
   EXPECT_TRUE(report->chain.isChain());
 }
 
@@ -144,10 +147,14 @@ TEST(TreeChoice, ComparesAGivenTreeAtEqualCost) {
 
 TEST(TreeChoice, NoTreePaysIfRowsAreDear) {
   Result<TreeReport> report =
-      chooseTree(nodeProfile(), machineOf(5e-3, 3e-3, 1e-4, 0), {}, 4, {});
+      chooseTree(nodeProfile(), machineOf(5e-3, 2e-3, 1e-4, 0), {}, 4, {});
   ASSERT_TRUE(report);
-  EXPECT_TRUE(report->tree.isChain());
+  EXPECT_EQ(report->tree.paths, std::vector<Path>{{0}});
+  EXPECT_EQ(treeVerdict(*report), "no tree pays: a chain is the best");
   EXPECT_NE(treeText(*report).find("no tree pays"), std::string::npos);
+  report = chooseTree(nodeProfile(), machineOf(5e-3, 3e-3, 1e-4, 0), {}, 4, {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(treeVerdict(*report), "no drafts pay: plain steps are the fastest");
 }
 
 TEST(TreeChoice, WeighsTheLoad) {
@@ -161,31 +168,75 @@ TEST(TreeChoice, WeighsTheLoad) {
   EXPECT_LT(loaded->tree.paths.size(), alone->tree.paths.size());
 }
 
-TEST(TreeChoice, ChainsNeedNoNodes) {
+// A chain's nodes and its outcomes by position say the same.
+TEST(TreeChoice, ChainsNeedNoTree) {
   Profile profile;
+  profile.model.drafter = "mtp";
   profile.outcomes.resize(1);
   profile.outcomes[0].tried = {1000, 800, 560};
   profile.outcomes[0].accepted = {800, 560, 10};
-  TreeLimits chains;
-  chains.ranks = 1;
-  Result<TreeReport> report =
-      chooseTree(profile, machineOf(5e-3, 1e-4, 3e-4, 0), chains, 4, {});
-  ASSERT_TRUE(report);
-  // The third draft costs 0.4 ms of 5.8 and is almost never accepted.
-  EXPECT_EQ(report->chain.depth(), 2u);
-  EXPECT_EQ(report->rows, 12u);
+  for (int turn = 0; turn < 2; ++turn) {
+    Result<TreeReport> report =
+        chooseTree(profile, machineOf(5e-3, 1e-4, 3e-4, 0), {}, 4, {});
+    ASSERT_TRUE(report);
+    // The third draft costs 0.4 ms of 5.8 and is almost never accepted.
+    EXPECT_EQ(report->chain.depth(), 2u);
+    EXPECT_TRUE(report->tree.isChain());
+    EXPECT_EQ(report->rows, 12u);
+    ASSERT_EQ(report->chains.size(), 17u);
+    EXPECT_EQ(report->chains[2].gain, report->chain.gain);
+    EXPECT_NEAR(report->chains[3].gain, report->measured.gain, 1e-9);
+    EXPECT_EQ(report->measuredNodes, 3u);
+    EXPECT_NEAR(report->measured.tokens, 1 + 0.8 + 0.56 + 0.01, 1e-9);
+    EXPECT_NEAR(report->measured.seconds, 6.2e-3, 1e-5);
+    EXPECT_NE(treeText(*report).find("trees are unknown: only drafts of rank 0 "
+                                     "were measured"),
+              std::string::npos);
+    EXPECT_EQ(gainText(*report, report->chain),
+              "1.06 of the tokens per second of 'mtp' with k = 3");
+    profile.nodes.counts = {
+        {{0}, {1000, 800}}, {{0, 0}, {800, 560}}, {{0, 0, 0}, {560, 10}}};
+  }
+}
+
+// The passes of a tree's drafter have the rows of the nodes with children. They
+// count when the cost of a pass is told from the cost of rows.
+TEST(TreeChoice, KnowsTheRowsOfTheMeasuredDrafter) {
+  Profile profile = nodeProfile();
+  profile.model.drafter = "hass:dynamic:3,4,40,sharp=2";
+  Result<MeasuredDrafts> dynamic = MeasuredDrafts::of(profile);
+  profile.model.drafter = "hass:tree:40";
+  Result<MeasuredDrafts> fixed = MeasuredDrafts::of(profile);
+  profile.nodes = {};
+  profile.model.drafter = "hass:chain:confidence:0.3";
+  Result<MeasuredDrafts> chain = MeasuredDrafts::of(profile);
+  ASSERT_TRUE(dynamic && fixed && chain);
+  EXPECT_EQ(dynamic->moreRows(3, 2), 2 * (1 + 4 + 4) - 3);
+  EXPECT_EQ(fixed->moreRows(3, 2), 2 * (1 + 3 + 9) - 3);
+  EXPECT_EQ(chain->moreRows(3, 2), 2 * 3 - 3);
+  EXPECT_FALSE(dynamic->isChain() || fixed->isChain());
+  EXPECT_TRUE(chain->isChain());
 }
 
 TEST(TreeChoice, ErrorsTellWhatIsMissing) {
-  Profile chain;
-  EXPECT_EQ(
-      chooseTree(chain, machineOf(1, 0, 0, 0), {}, 4, {}).status().message(),
-      "nodes: expected outcomes of a dynamic tree, got none; import the "
-      "model with --draft-tree=dynamic:4,8,60 --show-drafts, compile it, "
-      "and measure it with mtp-tune");
+  auto message = [](const std::string &drafter) {
+    Profile none;
+    none.model.drafter = drafter;
+    return std::string(
+        chooseTree(none, machineOf(1, 0, 0, 0), {}, 4, {}).status().message());
+  };
+  EXPECT_EQ(message("mtp"), "outcomes: expected at least 20 drafts, got less; "
+                            "measure a model that drafts with mtp-tune");
+  EXPECT_EQ(message("hass:dynamic:4,4,12"),
+            "nodes: expected at least 20 outcomes of 'hass:dynamic:4,4,12', "
+            "got less; import a dynamic tree with --show-drafts, compile it, "
+            "and measure it with mtp-tune");
+  EXPECT_EQ(message("lookahead:3,3,3"),
+            "model.drafter: expected a chain or a tree that --draft-tree "
+            "arranges, got 'lookahead:3,3,3'");
   MachineCosts machine = machineOf(1, 0, 0, 0);
   std::erase_if(machine.costs, [](const Cost &c) { return c.batch > 1; });
-  EXPECT_EQ(RoundCosts::of(machine).status().message(),
+  EXPECT_EQ(RoundCosts::of(machine, {}).status().message(),
             "machines.costs: expected plain steps of at least two numbers of "
             "slots and rounds with drafts, got 1 and 3 on 'a processor'; "
             "measure with mtp-tune -b 1,2 or more");

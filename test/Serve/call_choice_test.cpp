@@ -143,7 +143,72 @@ TEST(CallChoice, OtherApisDemandCalls) {
                                kFlatTools),
                         responses));
   EXPECT_TRUE(responses.tools.isRestricted);
-  EXPECT_EQ(responses.tools.named, "add");
+  ASSERT_EQ(responses.tools.allowed.size(), 1u);
+  EXPECT_EQ(responses.tools.allowed[0].name, "add");
+}
+
+TEST(CallChoice, RestrictsCallsToAllowedTools) {
+  CallRig rig;
+  constexpr std::string_view kTwo =
+      R"("tools": [{"type": "function", "function": {"name": "a"}},
+                   {"type": "function", "function": {"name": "b"}}])";
+  auto allowed = [&](std::string_view mode, std::string_view name) {
+    return strCat(kTwo, R"(, "tool_choice": {"type": "allowed_tools",
+                  "allowed_tools": {"mode": ")",
+                  mode, R"(", "tools": [{"type": "function", "function":
+                  {"name": ")",
+                  name, R"("}}]}})");
+  };
+  auto call = [](std::string_view name) {
+    return strCat("<tool_call>\n{\"name\": \"", name, "\", \"arguments\": {");
+  };
+  EXPECT_EQ(rig.begins(allowed("required", "a"), call("a")), "yes");
+  EXPECT_EQ(rig.begins(allowed("required", "a"), call("b")), "no");
+  EXPECT_EQ(rig.begins(allowed("required", "b"), call("b")), "yes");
+  EXPECT_EQ(rig.begins(allowed("required", "a"), "I call"), "no");
+  EXPECT_EQ(rig.begins(allowed("auto", "a"), call("a")), "yes");
+  EXPECT_EQ(rig.begins(allowed("auto", "a"), call("b")), "no");
+  EXPECT_EQ(rig.begins(allowed("auto", "a"), "I call"), "yes");
+  // Templates show all tools.
+  GenerationRequest request;
+  ASSERT_FALSE(rig.chat(allowed("auto", "a"), request));
+  EXPECT_NE(request.tools.items.find("\"b\""), std::string::npos);
+  EXPECT_EQ(request.tools.set->find("b"), nullptr);
+  // Without grammars, calls of other tools are text.
+  rig.facts.hasGrammars = false;
+  EXPECT_EQ(rig.begins(allowed("auto", "a"), call("b")), "free");
+  EXPECT_EQ(rig.wrong(allowed("required", "a")), "tool_choice");
+  GenerationRequest responses;
+  rig.facts.hasGrammars = true;
+  EXPECT_FALSE(rig.read(AnswerForm::Responses,
+                        strCat(R"("input": "q", "tool_choice": {"type":
+                            "allowed_tools", "mode": "required", "tools":
+                            [{"type": "function", "name": "add"}]}, )",
+                               kFlatTools),
+                        responses));
+  EXPECT_TRUE(responses.tools.isRestricted);
+  EXPECT_TRUE(responses.tools.mustCall());
+}
+
+TEST(CallChoice, SharesEqualCalls) {
+  CallRig rig;
+  GrammarCompiler compiler(rig.facts);
+  auto compiled = [&](std::string_view fields) {
+    GenerationRequest request;
+    std::shared_ptr<const TokenConstraint> constraint;
+    EXPECT_FALSE(rig.chat(with(fields), request));
+    EXPECT_FALSE(compiler.compile(request, "", constraint));
+    return constraint;
+  };
+  auto first = compiled(R"("tool_choice": "required")");
+  EXPECT_EQ(compiled(R"("tool_choice": "required")"), first);
+  // A choice of the only tool is the same as a demand for any.
+  EXPECT_EQ(compiled(R"("tool_choice": {"type": "function", "function":
+                {"name": "add"}})"),
+            first);
+  EXPECT_NE(compiled(R"("tool_choice": "required",
+                        "parallel_tool_calls": false)"),
+            first);
 }
 
 TEST(AnswerFormat, IsReadInOtherApis) {

@@ -81,6 +81,7 @@ void addTexts(const simdjson::dom::element &json,
   if (at(json, "/type").starts_with("response.output_text.delta"))
     add("text", "/delta");
   add("whole", "/response/output/0/content/0/text");
+  add("all scores", "/response/output/0/content/0/logprobs");
   add("number", "/sequence_number");
 }
 
@@ -108,7 +109,12 @@ std::map<std::string, Texts> read(const std::string &events) {
 /// Returns the field "resume" after the first `count` comments of a stream, as
 /// a gate makes it.
 std::string resumeAfter(const Stream &stream, size_t count, size_t answers) {
-  std::vector<std::string> tokens(answers), ends(answers);
+  std::vector<std::string> tokens(answers), scores(answers), ends(answers);
+  auto append = [](std::string &list, const std::string &more) {
+    if (more.size() <= 2)
+      return;
+    list += (list.empty() ? "" : ",") + more.substr(1, more.size() - 2);
+  };
   std::vector<bool> begun(answers);
   std::string events = "0";
   for (size_t i = 0; i < count; ++i) {
@@ -120,11 +126,9 @@ std::string resumeAfter(const Stream &stream, size_t count, size_t answers) {
     events = at(json, "/events");
     for (simdjson::dom::element answer : list) {
       size_t index = std::stoul(at(answer, "/index"));
-      std::string more = at(answer, "/tokens");
-      more = more.substr(1, more.size() - 2);
       begun[index] = true;
-      tokens[index] += (tokens[index].empty() || more.empty() ? "" : ",");
-      tokens[index] += more;
+      append(tokens[index], at(answer, "/tokens"));
+      append(scores[index], at(answer, "/scores"));
       ends[index] = at(answer, "/finish");
     }
   }
@@ -133,6 +137,9 @@ std::string resumeAfter(const Stream &stream, size_t count, size_t answers) {
     all += i > 0 ? ", " : "";
     all += !begun[i] ? "null"
                      : strCat("{\"tokens\": [", tokens[i], "]",
+                              scores[i].empty()
+                                  ? ""
+                                  : strCat(", \"scores\": [", scores[i], "]"),
                               ends[i].empty()
                                   ? ""
                                   : strCat(", \"finish\": \"", ends[i], "\""),
@@ -208,6 +215,9 @@ const Case kCases[] = {
     {"/v1/messages",
      R"("messages": [{"role": "user", "content": "12"}], "max_tokens": 9)"},
     {"/v1/responses", R"("input": "12", "max_output_tokens": 9)"},
+    {"/v1/responses",
+     R"("input": "12", "max_output_tokens": 9, "top_logprobs": 2,
+        "include": ["message.output_text.logprobs"])"},
 };
 
 std::string bodyOf(const Case &test, const std::string &resume) {
@@ -325,6 +335,14 @@ TEST(Resume, RefusesWhatNoGateSends) {
       {R"({"answers": [{"tokens": "1"}]})", "resume.answers[0].tokens"},
       {R"({"answers": [{"text": "1"}]})", "resume.answers[0].text"},
       {R"({"answers": [{"finish": "tool"}]})", "resume.answers[0].finish"},
+      {R"({"answers": [{"scores": 1}]})", "resume.answers[0].scores"},
+      {R"({"answers": [{"scores": [[1]]}]})", "resume.answers[0].scores"},
+      {R"({"answers": [{"tokens": [1], "scores": [[1, 2]]}]})",
+       "resume.answers[0].scores"},
+      {R"({"answers": [{"tokens": [1], "scores": [[1, 64, 2]]}]})",
+       "resume.answers[0].scores"},
+      {R"({"answers": [{"tokens": [1], "scores": [[4294967296]]}]})",
+       "resume.answers[0].scores"},
       {R"({"answers": [{"tokens": [1, 1, 1, 1]}]})",
        "resume.answers[0].tokens"},
       {R"({"answers": [null]})", "resume.answers", ""},
@@ -339,6 +357,9 @@ TEST(Resume, RefusesWhatNoGateSends) {
     EXPECT_EQ(text.find(field) != text.npos, *c.field != 0)
         << c.resume << ": " << text;
   }
+}
+
+TEST(Resume, RefusesMoreTokensThanTheContextHas) {
   Replica rig;
   std::string most(300000, ' ');
   for (size_t i = 0; i + 3 < most.size(); i += 3)

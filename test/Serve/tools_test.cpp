@@ -124,7 +124,7 @@ TEST(ToolRequests, nameTheWrongField) {
             "tool_choice"},
            {strCat(kChatTools, R"(, "tool_choice": {"type": "function",
                "function": {"name": "other"}})"),
-            "tool_choice"},
+            "tool_choice.function.name"},
            {R"("parallel_tool_calls": 1)", "parallel_tool_calls"}}) {
     std::string error = rig.chatPrompt(fields);
     EXPECT_EQ(error.substr(0, error.find(" | ")), param) << error;
@@ -137,11 +137,48 @@ TEST(ToolRequests, nameTheWrongField) {
   EXPECT_EQ(
       rig.chatPrompt(strCat(kChatTools, R"(, "tool_choice": "required")")),
       "tool_choice | expected 'tool_choice' to be 'auto' or 'none', as the "
-      "model was imported with --without-logit-rules or an --accept rule other "
-      "than exact");
+      "model was imported with --without-logit-rules");
   EXPECT_EQ(ToolRig(ToolFormat::None).chatPrompt(kChatTools),
             "tools | tools: expected none, because the chat template has no "
             "known format of tool calls (mtp-serve --tool-parser names one)");
+}
+
+TEST(ToolRequests, nameTheWrongAllowedTool) {
+  ToolRig rig;
+  constexpr std::string_view kAdd =
+      R"({"type": "function", "function": {"name": "add"}})";
+  constexpr std::string_view kOther =
+      R"({"type": "function", "function": {"name": "other"}})";
+  constexpr std::string_view kFlat = R"({"type": "function", "name": "add"})";
+  auto wrong = [&](std::string_view mode, std::string_view list) {
+    std::string error = rig.chatPrompt(
+        strCat(kChatTools, R"(, "tool_choice": {"type": "allowed_tools",
+               "allowed_tools": {"mode": ")",
+               mode, R"(", "tools": [)", list, "]}}"));
+    return error.substr(0, error.find(" | "));
+  };
+  const std::string path = "tool_choice.allowed_tools";
+  EXPECT_EQ(wrong("none", kAdd), path + ".mode");
+  EXPECT_EQ(wrong("auto", ""), path + ".tools");
+  EXPECT_EQ(wrong("auto", "3"), path + ".tools[0].type");
+  EXPECT_EQ(wrong("auto", kFlat), path + ".tools[0].function");
+  EXPECT_EQ(wrong("auto", strCat(kAdd, ", ", kOther)),
+            path + ".tools[1].function.name");
+  EXPECT_EQ(rig.chatPrompt(R"("tool_choice": {"type": "allowed_tools"})"),
+            "tool_choice.allowed_tools | tool_choice.allowed_tools: expected "
+            "an object, got none");
+  EXPECT_EQ(rig.chatPrompt(strCat(R"("tool_choice": {"type": "allowed_tools",
+                "allowed_tools": {"mode": "auto", "tools": [)",
+                                  kAdd, "]}}")),
+            "tool_choice | tool_choice: expected 'tools' with this choice, got "
+            "none");
+  EXPECT_EQ(rig.prompt(AnswerForm::Responses,
+                       strCat(R"("input": "q", "tool_choice": {"type":
+                           "allowed_tools", "mode": "auto", "tools": [{"type":
+                           "function", "name": "other"}]}, )",
+                              kFlatTools)),
+            "tool_choice.tools[0].name | tool_choice.tools[0].name: expected "
+            "the name of one of 'tools', got 'other'");
 }
 
 TEST(ToolRequests, nameTheWrongFieldOfOtherForms) {

@@ -83,6 +83,8 @@ static void writeEnvelope(JsonWriter &json, const Artifact &a) {
     json.field("places_ahead", a.ahead);
     json.field("max_nodes", mostNodes(*e));
     json.field("max_rows", e->max_rows());
+    if (e->tree())
+      json.field("tree", list(e->tree()));
     json.endObject();
   }
   if (const schema::Generation *g = a.generation) {

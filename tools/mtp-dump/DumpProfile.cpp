@@ -78,6 +78,9 @@ static std::string acceptanceText(const Profile &of) {
   for (const auto &[token, count] : of.tokens.counts)
     text += strCat("token ", token, "  output ", count.output, ", drafted ",
                    count.drafted, ", accepted ", count.accepted, "\n");
+  if (of.head.vocab > 0)
+    text += strCat("head of ", of.head.vocab, " tokens, ",
+                   formatted("%.3f", of.head.share), " of a drafter's bytes\n");
   return text;
 }
 
@@ -205,6 +208,10 @@ static void writeAcceptance(JsonWriter &json, const Profile &of) {
               to.field("drafted", token.second.drafted);
               to.field("accepted", token.second.accepted);
             });
+  if (of.head.vocab > 0) {
+    json.field("head_vocab", of.head.vocab);
+    json.field("head_share", of.head.share);
+  }
 }
 
 static void writeCost(JsonWriter &json, const Cost &of) {

@@ -43,6 +43,14 @@ static std::string nodesText(const schema::Envelope &e) {
   return nodes == e.max_k() + 1 ? "" : strCat(", nodes ", nodes);
 }
 
+/// Returns the parents of a static tree's nodes.
+static std::string treeText(const schema::Envelope &e) {
+  std::string text;
+  for (uint32_t node = 0; node < vectorSize(e.tree()); ++node)
+    text += strCat(node == 0 ? ", tree " : " ", e.tree()->Get(node));
+  return text;
+}
+
 /// Returns the number of rows that a round with a budget verifies.
 static std::string rowsText(const schema::Envelope &e) {
   return e.max_rows() == 0 ? "" : strCat(", rows ", e.max_rows());
@@ -52,11 +60,11 @@ static std::string envelopeText(const Artifact &a) {
   const schema::Envelope *e = a.envelope;
   if (!e)
     return "envelope none\n";
-  std::string text =
-      strCat("envelope k ", e->max_k(), ", batch ", e->max_batch(),
-             ", context ", e->max_context(), ", chunk ", e->prefill_chunk(),
-             ", page ", e->page_tokens(), " tokens, vocabulary ", e->vocab(),
-             ", places ahead ", a.ahead, nodesText(*e), rowsText(*e), "\n");
+  std::string text = strCat(
+      "envelope k ", e->max_k(), ", batch ", e->max_batch(), ", context ",
+      e->max_context(), ", chunk ", e->prefill_chunk(), ", page ",
+      e->page_tokens(), " tokens, vocabulary ", e->vocab(), ", places ahead ",
+      a.ahead, nodesText(*e), treeText(*e), rowsText(*e), "\n");
   const schema::Generation *g = a.generation;
   if (!g)
     return text;

@@ -93,10 +93,10 @@ static cl::opt<std::string> draftTree(
     cl::value_desc("tree"), cl::cat(category));
 static cl::opt<std::string> profilePath(
     "profile",
-    cl::desc("a profile of mtp-tune: a dynamic tree's decides between a chain "
-             "and a static tree, with the shape that gives the most tokens per "
-             "second, if --draft-tree does not; with --draft-tree=chain a "
-             "chain's decides the number of drafts, if -k does not"),
+    cl::desc("a profile of mtp-tune: decides between a chain and a static "
+             "tree of the measured ranks, with the shape that gives the most "
+             "tokens per second, if --draft-tree does not; and the number of "
+             "drafts of a chain, if -k does not"),
     cl::value_desc("file"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
@@ -221,6 +221,7 @@ static mtp::Status readTree(ImportOptions &options) {
                        mtp::importer::decideByProfile(profilePath, request));
   options.tree = decision.tree;
   options.maxK = decision.maxK;
+  options.profiled = decision.model;
   llvm::errs() << "mtp-import: note: " << decision.text;
   return mtp::okStatus();
 }

@@ -8,6 +8,7 @@
 #include "tools/mtp-run/ChatCommands.h"
 #include "tools/mtp-run/ChatInput.h"
 #include "tools/mtp-run/ChatPrinter.h"
+#include "tools/mtp-run/Constraint.h"
 #include "tools/mtp-run/Generate.h"
 #include "tools/mtp-run/Interrupt.h"
 #include "tools/mtp-run/Prompts.h"
@@ -49,6 +50,7 @@ private:
   const RunOptions &options;
   ChatState state;
   std::unique_ptr<Tokenizer> tokenizer;
+  RunGrammar grammar;
   std::shared_ptr<const ChatTemplate> templates;
   ReasoningFormat reasoning = ReasoningFormat::None;
   std::optional<ChatTools> tools;
@@ -101,6 +103,8 @@ Status Chat::begin() {
     return failedPrecondition("the artifact has no tokenizer; --chat needs "
                               "one");
   MTP_RETURN_IF_ERROR(loadTemplate());
+  MTP_ASSIGN_OR_RETURN(grammar,
+                       RunGrammar::read(options, model, tokenizer.get()));
   state.conversation.setSystem(options.system);
   uint32_t most = session.options().k;
   state.k = options.session.automaticK ? Request::kAutomatic
@@ -161,6 +165,8 @@ Result<Request> Chat::makeRequest(std::string &promptText) {
   request.minTokens = std::min(options.minTokens, request.maxTokens);
   MTP_ASSIGN_OR_RETURN(request.rules,
                        rulesOf(options, *session.model(), tokenizer.get()));
+  AnswerStart start = findStart(reasoning, prompt.text, templates->source());
+  MTP_ASSIGN_OR_RETURN(request.constraint, grammar.after(start));
   request.k = state.k;
   promptText = std::move(prompt.text);
   return request;

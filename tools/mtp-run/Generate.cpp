@@ -187,12 +187,11 @@ Result<LogitRules> mtp::rulesOf(const RunOptions &options, const Model &model,
   return rules;
 }
 
-/// Adds a sequence for each prompt. `common` has the sampling parameters, the
-/// rules and the constraint.
-static Result<std::vector<SequenceReport>> addAll(Session &session,
-                                                  const RunOptions &options,
-                                                  const Request &common,
-                                                  std::vector<Prompt> prompts) {
+/// Adds a sequence for each prompt. `common` has the sampling parameters and
+/// the rules.
+static Result<std::vector<SequenceReport>>
+addAll(Session &session, const RunOptions &options, const Request &common,
+       const RunGrammar &grammar, std::vector<Prompt> prompts) {
   std::vector<SequenceReport> reports;
   for (Prompt &prompt : prompts) {
     SequenceReport report;
@@ -202,6 +201,7 @@ static Result<std::vector<SequenceReport>> addAll(Session &session,
     Request request = common;
     request.maxTokens = options.maxTokens.value_or(
         defaultMaxTokens(*session.model(), prompt.ids.size()));
+    MTP_ASSIGN_OR_RETURN(request.constraint, grammar.afterPrompt(prompt.ids));
     request.prompt = std::move(prompt.ids);
     request.stopTokens.assign(options.stopTokens.begin(),
                               options.stopTokens.end());
@@ -318,8 +318,8 @@ Status mtp::generate(Session &session, const RunOptions &options) {
                        loadTokenizer(model));
   MTP_ASSIGN_OR_RETURN(std::vector<Prompt> prompts,
                        readPrompts(options, model, tokenizer.get()));
-  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const TokenConstraint> constraint,
-                       readConstraint(options, model, tokenizer.get()));
+  MTP_ASSIGN_OR_RETURN(RunGrammar grammar,
+                       RunGrammar::read(options, model, tokenizer.get()));
   RunReport report;
   report.model = nameOf(model, options.artifact);
   report.sampling = settleSampling(options.sampling, model.generation());
@@ -328,10 +328,9 @@ Status mtp::generate(Session &session, const RunOptions &options) {
   report.logprobs = options.logprobs;
   Request common;
   common.sampling = report.sampling;
-  common.constraint = std::move(constraint);
   MTP_ASSIGN_OR_RETURN(common.rules, rulesOf(options, model, tokenizer.get()));
-  MTP_ASSIGN_OR_RETURN(report.sequences,
-                       addAll(session, options, common, std::move(prompts)));
+  MTP_ASSIGN_OR_RETURN(report.sequences, addAll(session, options, common,
+                                                grammar, std::move(prompts)));
   Printer printer(options, tokenizer.get());
   printer.begin(report.sequences);
   MTP_RETURN_IF_ERROR(runAll(session, printer, report.sequences));

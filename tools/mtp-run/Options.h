@@ -56,8 +56,8 @@ struct RunOptions {
   std::vector<uint32_t> allowedTokens;
   std::vector<std::string> badWords;
   std::vector<uint32_t> stopTokens;
-  /// A file with a GBNF grammar, or with a JSON Schema; empty: none.
-  std::string grammar, jsonSchema;
+  /// A GBNF grammar or its file, or a JSON Schema or its file; empty: none.
+  std::string grammar, grammarFile, jsonSchema, jsonSchemaFile;
   bool ignoreEos = false;
   uint32_t minTokens = 0;
   /// "[PROMPT:]NAME=TENSOR": inputs of requests.

@@ -116,11 +116,17 @@ static void addRuleFlags(CLI::App &app, RunOptions &o) {
   addTexts(app, "--bad-word", o.badWords, "TEXT",
            "Text that the output must not have")
       ->group(kGeneration);
-  addText(app, "--grammar", o.grammar, "FILE",
-          "File with a grammar of the text, in llama.cpp's GBNF")
+  addText(app, "--grammar", o.grammar, "TEXT",
+          "Grammar of the output, in llama.cpp's GBNF")
       ->group(kGeneration);
-  addText(app, "--json-schema", o.jsonSchema, "FILE",
-          "File with a JSON Schema of the text")
+  addText(app, "--grammar-file", o.grammarFile, "FILE",
+          "File with a grammar of the output")
+      ->group(kGeneration);
+  addText(app, "--json-schema", o.jsonSchema, "TEXT",
+          "JSON Schema of the output")
+      ->group(kGeneration);
+  addText(app, "--json-schema-file", o.jsonSchemaFile, "FILE",
+          "File with a JSON Schema of the output")
       ->group(kGeneration);
   addNumber(app, "--min-tokens", o.minTokens,
             "Tokens before which nothing ends the text (default: 0)")
@@ -359,8 +365,6 @@ static Status checkRun(CLI::App &app, const RunOptions &o) {
                            "or --function");
   if (o.draftRounds && !o.json)
     return invalidArgument("expected --json with --draft-rounds");
-  if (!o.grammar.empty() && !o.jsonSchema.empty())
-    return invalidArgument("expected --grammar or --json-schema, got both");
   MTP_RETURN_IF_ERROR(checkLogprobs(o.logprobs));
   return checkMaxTokens(o);
 }

@@ -2,8 +2,10 @@
 
 #include "tools/mtp-tune/Measure.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/SessionProfile.h"
+#include "tools/mtp-tune/DraftHead.h"
 #include "tools/support/DrafterCheck.h"
 #include "tools/support/PromptText.h"
 
@@ -15,9 +17,13 @@
 using namespace mtp;
 using namespace mtp::tune;
 
-/// Rounds of one k before the next k has its turn, turns of each k in a pass,
-/// and passes over all numbers of slots and contexts.
-static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 4, kPasses = 3;
+/// Rounds of one k before the next k has its turn, and turns of each k in a
+/// pass.
+static constexpr uint32_t kRoundsOfTurn = 4, kTurns = 4;
+/// Passes over all numbers of slots and contexts: at least, and at most if
+/// they begin within a share of the time.
+static constexpr uint32_t kPasses = 3, kMostPasses = 8;
+static constexpr double kPassShare = 0.5;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
 /// Tokens after each prompt.
@@ -302,7 +308,11 @@ Status Tuner::readPrompts() {
 Status Tuner::run(Measured &result) {
   MTP_RETURN_IF_ERROR(readPrompts());
   MTP_RETURN_IF_ERROR(measureTexts(result.profile));
-  for (uint32_t pass = 0; pass < kPasses; ++pass)
+  auto isWanted = [&](uint32_t pass) {
+    return pass < kPasses ||
+           (pass < kMostPasses && seconds() < kPassShare * limit());
+  };
+  for (uint32_t pass = 0; isWanted(pass); ++pass)
     for (uint32_t batch : options.batches)
       if (seconds() <= limit())
         MTP_RETURN_IF_ERROR(measureCosts(batch, result.profile));
@@ -362,5 +372,7 @@ Result<Measured> tune::measure(const std::shared_ptr<const Model> &model,
   Measured result;
   Tuner tuner(model, options);
   MTP_RETURN_IF_ERROR(tuner.run(result));
+  const Model::Impl &impl = ModelAccess::impl(*model);
+  result.profile.head = findDraftHead(impl.artifact(), impl.plan());
   return result;
 }

@@ -6,6 +6,7 @@
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/CaptureChoice.h"
 #include "runtime/profile/TreeChoice.h"
+#include "runtime/profile/VocabularyChoice.h"
 
 #include <algorithm>
 #include <cmath>
@@ -237,6 +238,15 @@ static std::string graphsText(const profile::Profile &profile,
   return choice ? indented(profile::captureText(*choice)) : "";
 }
 
+/// Returns the vocabulary of drafts that pays; empty if the profile does not
+/// decide it.
+static std::string vocabularyText(const profile::Profile &profile,
+                                  const profile::MachineCosts &machine) {
+  Result<profile::VocabularyChoice> choice =
+      profile::chooseVocabulary(profile, machine);
+  return choice ? "  " + profile::vocabularyText(*choice) : "";
+}
+
 std::string tune::reportText(const profile::Profile &profile) {
   std::string text = strCat(
       "model '", profile.model.name, "', drafter '", profile.model.drafter,
@@ -249,6 +259,7 @@ std::string tune::reportText(const profile::Profile &profile) {
       text += decisionText(decision);
     text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine) + graphsText(profile, machine);
+    text += vocabularyText(profile, machine);
   }
   return text;
 }
@@ -340,6 +351,27 @@ static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
   json.endArray();
 }
 
+/// Writes the gains of the measured drafts, and of the best chain and tree,
+/// over plain steps.
+static void writeTrees(JsonWriter &json, const profile::Profile &profile,
+                       const profile::MachineCosts &machine) {
+  if (profile.nodes.counts.empty())
+    return;
+  Result<profile::TreeReport> report =
+      profile::chooseTree(profile, machine, {}, kMostSlots, {});
+  if (!report)
+    return;
+  json.key("drafts");
+  json.beginObject();
+  json.field("measured_gain", report->measured.gain);
+  json.field("chain_k", report->chain.depth());
+  json.field("chain_gain", report->chain.gain);
+  json.field("tree_nodes", report->tree.paths.size());
+  json.field("tree_gain", report->tree.gain);
+  json.field("verdict", profile::treeVerdict(*report));
+  json.endObject();
+}
+
 /// Writes the nodes that have outcomes, and the paths of the best tree.
 static void writeNodes(JsonWriter &json, const profile::Profile &profile) {
   json.key("nodes");
@@ -391,6 +423,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
       writeChoice(json, choice);
     json.endArray();
     writeGraphs(json, profile.load, machine);
+    writeTrees(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();
   }

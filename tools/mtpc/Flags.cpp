@@ -114,8 +114,9 @@ cl::opt<bool> collectInputs(
 cl::opt<std::string> draftVocabulary(
     "draft-vocab",
     cl::desc("Draft only the most frequent tokens of a list (lines of a token "
-             "id and a count); the output stays the same"),
-    cl::value_desc("FILE[,size=N]"), cl::cat(category));
+             "id and a count); the output stays the same. profile: tokens and "
+             "size by the counts and costs of --profile"),
+    cl::value_desc("FILE[,size=N]|profile"), cl::cat(category));
 cl::opt<std::string>
     drafterLibrary("drafter-library",
                    cl::desc("A folder that is searched before mtpc's own "
@@ -388,16 +389,30 @@ std::vector<std::string> readCollectFlags() {
   return flags;
 }
 
-mtp::Result<LoweringOptions> readLowering() {
+/// Returns the tokens of --draft-vocab; empty: the whole vocabulary.
+mtp::Result<std::vector<int32_t>>
+readDraftTokens(std::optional<ProfileChoice> &profile) {
+  if (!draftVocabulary.getNumOccurrences())
+    return std::vector<int32_t>();
+  if (draftVocabulary != "profile")
+    return readDraftVocabulary(draftVocabulary);
+  if (!profile)
+    return wrong("expected --profile with --draft-vocab=profile");
+  auto choice = profile->chooseVocabulary();
+  if (!choice)
+    return choice.status().withContext("--profile");
+  llvm::errs() << "mtpc: note: " << ::mtp::profile::vocabularyText(*choice);
+  return choice->tokens;
+}
+
+mtp::Result<LoweringOptions>
+readLowering(std::optional<ProfileChoice> &profile) {
   LoweringOptions lowering;
   lowering.collectInputs = collectInputs;
   MTP_RETURN_IF_ERROR(parseQuantizeFlags(
       {given(quantize), given(quantizeHead), given(quantizeEmbedding)},
       lowering.formats));
-  if (draftVocabulary.getNumOccurrences()) {
-    MTP_ASSIGN_OR_RETURN(lowering.draftTokens,
-                         readDraftVocabulary(draftVocabulary));
-  }
+  MTP_ASSIGN_OR_RETURN(lowering.draftTokens, readDraftTokens(profile));
   return lowering;
 }
 
@@ -426,7 +441,7 @@ mtp::Result<Invocation> readFlags(const TargetRegistry &registry) {
   MTP_ASSIGN_OR_RETURN(invocation.randomWeights, readSeed());
   invocation.omitWeights = omitWeights;
   invocation.widensWeights = widenWeights;
-  MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering());
+  MTP_ASSIGN_OR_RETURN(invocation.lowering, readLowering(invocation.profile));
   invocation.calibration = calibration;
   invocation.collectFlags = readCollectFlags();
   const WeightFormats &formats = invocation.lowering.formats;

@@ -41,6 +41,7 @@ static std::string machinesOf(const profile::Profile &profile) {
 Result<ProfileChoice> ProfileChoice::read(const std::string &path,
                                           uint32_t threads) {
   ProfileChoice choice;
+  choice.threads = threads;
   MTP_ASSIGN_OR_RETURN(choice.profile, profile::loadProfile(path));
   choice.hash = profile::hashOf(choice.profile);
   const MachineCosts *processor = findProcessor(choice.profile, threads);
@@ -55,6 +56,16 @@ Result<ProfileChoice> ProfileChoice::read(const std::string &path,
       for (const profile::TunedChoice &one :
            profile::chooseTuning(*machine, choice.profile.load))
         MTP_RETURN_IF_ERROR(choice.tuning.set(one.tunable->name, one.value));
+  return choice;
+}
+
+Result<profile::VocabularyChoice> ProfileChoice::chooseVocabulary() {
+  const MachineCosts *machine = findProcessor(profile, threads);
+  if (!machine)
+    machine = findGpu(profile);
+  MTP_ASSIGN_OR_RETURN(profile::VocabularyChoice choice,
+                       profile::chooseVocabulary(profile, *machine));
+  shrinksHead = !choice.tokens.empty();
   return choice;
 }
 
@@ -82,8 +93,10 @@ compiler::FindAlgorithms ProfileChoice::findAlgorithms() const {
 Status ProfileChoice::checkModel(const Artifact &artifact) const {
   Status status;
   for (const Plan &plan : artifact.plans) {
-    status =
-        profile::checkModel(profile::modelKeyOf(artifact, plan), profile.model);
+    profile::ModelKey key = profile::modelKeyOf(artifact, plan);
+    if (shrinksHead)
+      key.weights = profile.model.weights;
+    status = profile::checkModel(key, profile.model);
     if (status.isOk())
       break;
   }

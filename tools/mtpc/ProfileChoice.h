@@ -13,6 +13,7 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/core/Result.h"
 #include "runtime/profile/Profile.h"
+#include "runtime/profile/VocabularyChoice.h"
 
 /// A profile of --profile.
 struct ProfileChoice {
@@ -21,6 +22,9 @@ struct ProfileChoice {
   uint64_t hash = 0;
   /// The values that the profile chooses for the machines.
   mtp::compiler::Tuning tuning;
+  /// Whether the drafter's head gets fewer tokens than in the profile, so that
+  /// the artifact has other weights.
+  bool shrinksHead = false;
 
   /// Reads a profile and chooses values. Alternatives for a processor count if
   /// the profile has this machine's with `threads` threads. Alternatives for a
@@ -28,12 +32,19 @@ struct ProfileChoice {
   static mtp::Result<ProfileChoice> read(const std::string &path,
                                          uint32_t threads);
 
+  /// Chooses the vocabulary of drafts by the costs of the processor, or of the
+  /// GPU if there are none.
+  mtp::Result<mtp::profile::VocabularyChoice> chooseVocabulary();
+
   /// Returns a function that finds the profile's algorithms of products; null
   /// if the profile has none.
   mtp::compiler::FindAlgorithms findAlgorithms() const;
 
   /// Fails if no plan is of the profile's model, and names both.
   mtp::Status checkModel(const mtp::Artifact &artifact) const;
+
+private:
+  uint32_t threads = 0;
 };
 
 #endif // MTP_TOOLS_MTPC_PROFILECHOICE_H

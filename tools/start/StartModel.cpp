@@ -4,7 +4,7 @@
 //   - the content of mtp-import and mtpc
 //   - this processor's features and the number of usable processors, which the
 //     defaults of mtpc go by
-//   - all flags of both programs
+//   - all flags of both programs; of --profile only the content of its file
 //   - names and contents of the files of the model and the drafter, and of each
 //     file that a flag names
 // Contents are digests of whole files (runtime/cache/ContentIndex).
@@ -186,6 +186,13 @@ Status Start::readWords() {
   return okStatus();
 }
 
+/// Returns the part of a word that the key covers. The file of a profile counts
+/// by its content alone.
+static std::string_view keyPart(std::string_view word) {
+  constexpr std::string_view kProfile = "--profile=";
+  return word.starts_with(kProfile) ? kProfile : word;
+}
+
 Result<cache::Digest> Start::computeKey() {
   cache::ContentIndex index(models->descriptor());
   uint64_t unread = 0;
@@ -208,7 +215,7 @@ Result<cache::Digest> Start::computeKey() {
   for (const Words &words : {importWords, compileWords}) {
     key.add(strCat(words.size()));
     for (const std::string &word : words)
-      key.add(word);
+      key.add(keyPart(word));
   }
   for (const ModelFile &file : files) {
     MTP_ASSIGN_OR_RETURN(cache::Digest digest, index.digest(file.path));

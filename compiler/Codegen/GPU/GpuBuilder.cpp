@@ -454,6 +454,10 @@ void GpuBuilder::alone(llvm::function_ref<void()> body) {
   });
 }
 
+Value GpuBuilder::gatherLanes(Value base, Value indices, Value mask) {
+  return loadOwn(i32Type(), at(base, extend(indices, i64Type()), 4), mask);
+}
+
 Value GpuBuilder::loadLanes(Type element, Value pointer, Value mask) {
   return loadOwn(element, at(pointer, laneId, typeBytes(element)), mask);
 }

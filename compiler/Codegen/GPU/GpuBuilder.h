@@ -168,6 +168,7 @@ public:
   Values loadWords(Value pointer, int64_t count, Value mask = {});
   void storeOne(Value uniform, Value pointer) override;
   Value loadLanes(mlir::Type element, Value pointer, Value mask = {}) override;
+  Value gatherLanes(Value base, Value indices, Value mask = {}) override;
   void storeLanes(Value value, Value pointer, Value mask = {}) override;
   Value loadPacked(Value pointer, int64_t bits, int64_t count,
                    int64_t stride = 4) override;

@@ -2,9 +2,10 @@
 //
 // A row in order: end tokens, and tokens without a bit in the row's mask,
 // become -infinity. Then the bias is added, and the repetition, frequency and
-// presence penalties apply. vLLM has this order and these formulas. Every
-// column depends on its own logit only, so a row has the same bits in any
-// batch.
+// presence penalties apply. Columns of a drafter's own vocabulary have the
+// counts and biases of the tokens that they stand for. vLLM has this order and
+// these formulas. Every column depends on its own logit only, so a row has the
+// same bits in any batch.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,15 +46,19 @@ private:
                               kb.constant(kb.i32Type(), 0)));
   }
   void maskEnds();
+  void maskToken(Value token);
+  Value tokensOf(Value first, Value mask);
+  Value countsOf(Value first, Value tokens, Value mask);
+  Value biasOf(Value first, Value tokens, Value mask);
   void maskTokens();
   Value node();
   Values tokensOfPath();
-  Value ruled(Value value, Value columns, Value counts, Value bias);
+  Value ruled(Value value, Value tokens, Value counts, Value bias);
   void replaceBest(Best best);
 
   /// The row's part of each buffer, or the part of its slot.
   struct Parts {
-    Value best, columns, x, path, rules, counts, bias, masks;
+    Value best, columns, x, path, rules, counts, bias, masks, tokens;
   };
 
   KernelBuilder &kb;
@@ -72,6 +77,7 @@ RuledRow::RuledRow(KernelBuilder &kb, exec::ProcessLogitsKernelAttr kernel,
     : kb(kb), kernel(kernel) {
   int64_t next = 0, width = kernel.getWidth();
   int64_t parts = kernel.getParts(), nodes = kernel.getNodes();
+  int64_t vocab = kernel.getVocab() > 0 ? kernel.getVocab() : width;
   auto rowOf = [&](Value index, int64_t words) {
     return kb.at(kb.buffer(next++), index, words * 4);
   };
@@ -89,11 +95,13 @@ RuledRow::RuledRow(KernelBuilder &kb, exec::ProcessLogitsKernelAttr kernel,
     length = kb.loadI32(kb.buffer(next++), slot);
   }
   at.rules = rowOf(slot, ::mtp::kRuleWords);
-  at.counts = rowOf(slot, int64_t(::mtp::countWords(uint64_t(width))));
-  at.bias = rowOf(slot, width);
+  at.counts = rowOf(slot, int64_t(::mtp::countWords(uint64_t(vocab))));
+  at.bias = rowOf(slot, vocab);
   if (kernel.getMasks() > 0)
     at.masks = rowOf(slot, kernel.getMasks() *
                                int64_t(::mtp::maskWords(uint64_t(width))));
+  if (kernel.getVocab() > 0)
+    at.tokens = kb.buffer(next++);
   flags = word(::mtp::kRuleFlags);
 }
 
@@ -103,20 +111,62 @@ void RuledRow::maskEnds() {
       kb.cmp(Cmp::NE, kb.bitAnd(flags, kb.integer(::mtp::kRuleMasksEnds)), 0),
       kb.cmp(Cmp::LT, kb.add(position, 1), word(::mtp::kRuleEndsFrom)));
   kb.ifThen(isMasked, [&] {
-    kb.alone([&] {
-      Value count = kb.clampIndex(word(::mtp::kRuleEndCount),
-                                  kb.integer(::mtp::kMostRuleEnds + 1));
-      kb.forRange(kb.integer(0), count, 1, [&](Value i) {
-        Value token = kb.loadI32(at.rules, kb.add(i, ::mtp::kRuleEnds));
-        Value isColumn = kb.bitAnd(kb.cmp(Cmp::GE, token, 0),
-                                   kb.cmp(Cmp::LT, token, kernel.getWidth()));
-        kb.ifThen(isColumn, [&] {
-          kb.storeI32(kb.integer(kMinusInfinity), at.x, token);
-        });
-      });
+    Value count = kb.clampIndex(word(::mtp::kRuleEndCount),
+                                kb.integer(::mtp::kMostRuleEnds + 1));
+    kb.forRange(kb.integer(0), count, 1, [&](Value i) {
+      maskToken(kb.loadI32(at.rules, kb.add(i, ::mtp::kRuleEnds)));
     });
     kb.sync();
   });
+}
+
+/// Masks a token, if it has a column.
+void RuledRow::maskToken(Value token) {
+  if (!at.tokens)
+    return kb.alone([&] {
+      Value isColumn = kb.bitAnd(kb.cmp(Cmp::GE, token, 0),
+                                 kb.cmp(Cmp::LT, token, kernel.getWidth()));
+      kb.ifThen(isColumn,
+                [&] { kb.storeI32(kb.integer(kMinusInfinity), at.x, token); });
+    });
+  Value lanes = kb.splat(kb.truncate(token, kb.i32Type()));
+  Value none =
+      kb.constant(kb.f32Lanes(), -std::numeric_limits<double>::infinity());
+  kb.forChunks(kernel.getWidth(), [&](Value first, Value mask) {
+    Value place = kb.at(at.x, first, 4);
+    Value is = kb.cmp(Cmp::EQ, tokensOf(first, mask), lanes);
+    kb.storeLanes(kb.select(is, none, kb.loadLanes(kb.f32Type(), place, mask)),
+                  place, mask);
+  });
+}
+
+/// Returns the tokens of some columns.
+Value RuledRow::tokensOf(Value first, Value mask) {
+  if (!at.tokens)
+    return kb.add(kb.laneNumbers(), kb.splat(kb.truncate(first, kb.i32Type())));
+  Value tokens = kb.loadLanes(kb.i32Type(), kb.at(at.tokens, first, 4), mask);
+  Value last = kb.constant(kb.i32Lanes(), kernel.getVocab() - 1);
+  return kb.max(kb.min(tokens, last), kb.constant(kb.i32Lanes(), 0));
+}
+
+/// Returns the counts of the tokens of some columns.
+Value RuledRow::countsOf(Value first, Value tokens, Value mask) {
+  if (!at.tokens)
+    return kb.extendUnsigned(
+        kb.loadLanes(kb.i16Type(), kb.at(at.counts, first, 2), mask),
+        kb.i32Lanes());
+  Value one = kb.constant(kb.i32Lanes(), 1);
+  Value words = kb.gatherLanes(at.counts, kb.shiftRight(tokens, one), mask);
+  Value bits =
+      kb.shiftLeft(kb.bitAnd(tokens, one), kb.constant(kb.i32Lanes(), 4));
+  return kb.bitAnd(kb.shiftRight(words, bits),
+                   kb.constant(kb.i32Lanes(), ::mtp::kCountValues - 1));
+}
+
+/// Returns the bits of the biases of the tokens of some columns.
+Value RuledRow::biasOf(Value first, Value tokens, Value mask) {
+  return at.tokens ? kb.gatherLanes(at.bias, tokens, mask)
+                   : kb.loadLanes(kb.i32Type(), kb.at(at.bias, first, 4), mask);
 }
 
 /// Returns the row's node in its window.
@@ -160,14 +210,14 @@ Values RuledRow::tokensOfPath() {
   return tokens;
 }
 
-/// Returns the logits of some columns after bias and penalties.
-Value RuledRow::ruled(Value value, Value column, Value counted, Value added) {
+/// Returns the logits of some tokens after bias and penalties.
+Value RuledRow::ruled(Value value, Value tokens, Value counted, Value added) {
   Value zero = kb.constant(kb.i32Lanes(), 0),
         one = kb.constant(kb.i32Lanes(), 1);
   Value biased = kb.add(value, kb.bitcast(added, kb.f32Lanes()));
   Value seen = counted, output = kb.shiftRight(counted, one);
   for (Value token : before) {
-    Value isIt = kb.select(kb.cmp(Cmp::EQ, column, token), one, zero);
+    Value isIt = kb.select(kb.cmp(Cmp::EQ, tokens, token), one, zero);
     output = kb.add(output, isIt);
     seen = kb.bitOr(seen, isIt);
   }
@@ -209,15 +259,11 @@ void RuledRow::process() {
       [&](Value first, Value mask, ValueRange in) {
         Value column = kb.add(kb.laneNumbers(),
                               kb.splat(kb.truncate(first, kb.i32Type())));
-        auto load = [&](Value from) {
-          return kb.loadLanes(kb.i32Type(), kb.at(from, first, 4), mask);
-        };
+        Value token = tokensOf(first, mask);
         Value value = kb.loadLanes(kb.f32Type(), kb.at(at.x, first, 4), mask);
-        Value counts = kb.extendUnsigned(
-            kb.loadLanes(kb.i16Type(), kb.at(at.counts, first, 2), mask),
-            kb.i32Lanes());
-        value = ruled(value, column, kb.bitAnd(counts, hasCounts),
-                      kb.bitAnd(load(at.bias), hasBias));
+        value = ruled(value, token,
+                      kb.bitAnd(countsOf(first, token, mask), hasCounts),
+                      kb.bitAnd(biasOf(first, token, mask), hasBias));
         kb.storeLanes(value, kb.at(at.x, first, 4), mask);
         Best best = betterOf(kb, {value, column}, {in[0], in[1]}, mask);
         return Values{best.value, best.index};
@@ -227,7 +273,7 @@ void RuledRow::process() {
 }
 
 /// Emits process_logits. Buffers: [values, columns], logits, slots, positions,
-/// [places], [path, length], rules, counts, bias, [masks]. Params: M.
+/// [places], [path, length], rules, counts, bias, [masks], [tokens]. Params: M.
 static void emitProcessLogits(KernelBuilder &kb,
                               exec::ProcessLogitsKernelAttr kernel) {
   kb.forTasks([&](Value index) {

@@ -240,8 +240,7 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.tree = options.tree;
   plan.confidence = options.confidence;
   plan.showsDrafts = options.showsDrafts;
-  // A custom rule would read logits both before and after the change.
-  plan.changesLogits = options.hasLogitRules && options.accept.isExact();
+  plan.changesLogits = options.hasLogitRules;
   MTP_ASSIGN_OR_RETURN(plan.maxK, folder   ? planFolderDrafts(*folder, options)
                                   : isTree ? planModuleTree(config, options)
                                            : planDepth(config, options));

@@ -25,6 +25,15 @@ enum class DepthPolicy {
 /// Element type of the KV caches. I8 has a scale for each head and token.
 enum class KvType { F32, BF16, I8 };
 
+/// The model of a profile that decided about options. Another model's profile
+/// is refused.
+struct ProfiledModel {
+  /// Name of the drafter, with the arrangement of its drafts.
+  std::string drafter;
+  /// Tokens with counts are below this number.
+  int64_t leastVocab = 0;
+};
+
 struct ImportOptions {
   /// The envelope's limits. The default of `maxK` is 3 if something drafts. The
   /// default of `maxContext` is 4096 or the model's own limit.
@@ -73,6 +82,8 @@ struct ImportOptions {
   std::string outputFolder = ".";
   /// True if unused weights under a layer are a warning, not an error.
   bool allowsUnusedWeights = false;
+  /// The model of the profile, if there is one.
+  std::optional<ProfiledModel> profiled;
   /// Receives warnings; may be empty.
   std::function<void(const std::string &)> onWarning;
   /// Receives the recognised drafter and the conventions it was read by; may be

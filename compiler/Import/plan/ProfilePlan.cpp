@@ -69,13 +69,24 @@ Status apply(const profile::TreeReport &report, const ProfileRequest &request,
                          parseChoices(profile::choicesText(choice->paths)));
   }
   // A tree is as deep as -k, which only limits it here.
+  bool isChain = decision.tree.kind == DraftTreeKind::Chain;
   if (choice == &report.tree)
     decision.maxK = std::max<int64_t>(decision.tree.depth, 1);
-  else if (!request.maxK && request.tree == "chain")
+  else if (!request.maxK && isChain)
+    // A program drafts at least once.
     decision.maxK = std::max<int64_t>(int64_t(choice->depth()), 1);
-  decision.text += strCat(
-      "chosen: ", describeTree(decision.tree),
-      decision.maxK ? strCat(", -k ", *decision.maxK) : std::string(), "\n");
+  if (report.given)
+    choice = &*report.given;
+  else if (isChain && decision.maxK &&
+           size_t(*decision.maxK) < report.chains.size())
+    choice = &report.chains[size_t(*decision.maxK)];
+  // The speed of a dynamic tree with given sizes is not known.
+  bool isKnown = isChain || report.given || choice == &report.tree;
+  std::string gain = isKnown ? profile::gainText(report, *choice) : "";
+  decision.text +=
+      strCat("chosen: ", describeTree(decision.tree),
+             decision.maxK ? strCat(", -k ", *decision.maxK) : std::string(),
+             gain.empty() ? "" : ": ", gain, "\n");
   return okStatus();
 }
 
@@ -107,7 +118,34 @@ Result<ProfileDecision> decideByProfile(const std::string &path,
                          measured.model.drafter, "', on '", (*machine)->name,
                          "'\n", profile::treeText(*report));
   MTP_RETURN_IF_ERROR(apply(*report, request, decision));
+  decision.model.drafter = measured.model.drafter;
+  if (!measured.tokens.counts.empty())
+    decision.model.leastVocab =
+        int64_t(measured.tokens.counts.rbegin()->first) + 1;
   return decision;
+}
+
+/// Returns the name of a drafter without the arrangement of its drafts, and
+/// without the confidence at which they end.
+static std::string withoutTree(std::string name) {
+  for (std::string_view part :
+       {":chain", ":tree:", ":dynamic:", ":confidence:"})
+    if (size_t at = name.find(part); at != std::string::npos)
+      name.erase(at, name.find(':', at + part.size()) - at);
+  return name;
+}
+
+Status checkProfiled(const ProfiledModel &profiled, const std::string &drafter,
+                     int64_t vocab) {
+  if (withoutTree(profiled.drafter) != withoutTree(drafter))
+    return failedPrecondition(strCat("--profile: model.drafter: expected '",
+                                     withoutTree(drafter), "', got '",
+                                     profiled.drafter, "'"));
+  if (profiled.leastVocab > vocab)
+    return failedPrecondition(
+        strCat("--profile: tokens: expected tokens below ", vocab,
+               ", the model's vocabulary, got ", profiled.leastVocab - 1));
+  return okStatus();
 }
 
 } // namespace mtp::importer

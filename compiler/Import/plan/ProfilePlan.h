@@ -8,7 +8,7 @@
 #ifndef MTP_COMPILER_IMPORT_PLAN_PROFILEPLAN_H
 #define MTP_COMPILER_IMPORT_PLAN_PROFILEPLAN_H
 
-#include "compiler/Import/plan/DraftTree.h"
+#include "compiler/Import/plan/ImportOptions.h"
 
 #include <optional>
 
@@ -26,17 +26,21 @@ struct ProfileRequest {
 struct ProfileDecision {
   DraftTree tree;
   std::optional<int64_t> maxK;
+  ProfiledModel model;
   /// The decisions and their expected speed, for a note.
   std::string text;
 };
 
-/// Reads the profile of `path` and decides about the tree, and about the
-/// largest k of a tree. It decides about the k of a chain only if the request
-/// asks for a chain: the passes of a dynamic tree's drafter are slower than a
-/// chain's. A profile with costs of several machines counts with the costs of
-/// this machine if it has them, else with the newest.
+/// Reads the profile of `path` and decides about the tree and the largest k. A
+/// profile with costs of several machines counts with the costs of this machine
+/// if it has them, else with the newest.
 Result<ProfileDecision> decideByProfile(const std::string &path,
                                         const ProfileRequest &request);
+
+/// Fails if a profile is of another drafter than `drafter`, in any arrangement,
+/// or of a model with tokens beyond `vocab`.
+Status checkProfiled(const ProfiledModel &profiled, const std::string &drafter,
+                     int64_t vocab);
 
 } // namespace mtp::importer
 

@@ -210,25 +210,31 @@ static Value keptDrafts(SlotBody &body, int64_t k, Value count, Value drafts,
   return kept;
 }
 
-/// Returns the decision of the rule in the form of a walk's. A rule may yield
-/// any numbers; they are clamped, since later ops rely on numbers in range.
-static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
-  int64_t k = *e.roundK(), lastNode = e.roundNodes() - 1;
-  int64_t vocabulary = widthOf(op.getLogits());
+/// Records in the module that a custom rule accepts drafts, and which.
+static void recordRule(Expansion &e, AcceptOp op) {
   useState(e.module, states::kKnown); // for the commit of a prefill
   e.module->setAttr(kCustomRuleAttr, e.builder.getUnitAttr());
   for (llvm::StringRef name : {kRuleAttr, kLossyAttr})
     if (Attribute says = op->getAttr(name))
       e.module->setAttr(name, says);
+}
+
+/// Returns the decision of the rule in the form of a walk's. A rule may yield
+/// any numbers; they are clamped, since later ops rely on numbers in range. If
+/// no token can be picked after the last kept draft, the token there is -1.
+static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
+  int64_t k = *e.roundK(), lastNode = e.roundNodes() - 1;
+  int64_t vocabulary = widthOf(op.getLogits());
+  recordRule(e, op);
   SmallVector<Value> decided = inlineRule(e, op, picks);
   if (decided.empty())
     return failure();
   bool hasPath = decided.size() > 2;
   bool isBonusAlone =
       cast<RankedTensorType>(decided[1].getType()).getRank() == 1;
-  decided.push_back(op.getDrafts());
+  decided.append({op.getDrafts(), picks});
   SlotBody body(e.builder, e.loc, "accept", e.slots(), decided);
-  Value drafts = body.input(decided.size() - 1);
+  Value drafts = body.input(decided.size() - 2);
   auto within = [&](Value value, int64_t least, int64_t most) {
     return body.max(body.min(value, body.constant(most)), body.constant(least));
   };
@@ -240,16 +246,27 @@ static LogicalResult expandRule(Expansion &e, AcceptOp op, Value picks) {
     Value isDraft = body.compare(Predicate::slt, place, count);
     return body.select(isDraft, body.element(drafts, place), body.input(1));
   };
-  SmallVector<Value> results{count, body.vector(k + 1, [&](Value place) {
-                               return within(tokenAt(place), 0, vocabulary - 1);
-                             })};
+  auto nodeAt = [&](Value place) {
+    if (!hasPath)
+      return place;
+    Value node = within(body.element(body.input(2), place), 0, lastNode);
+    Value isRoot = body.compare(Predicate::eq, place, 0);
+    return body.select(isRoot, body.constant(0), node);
+  };
+  Value none = body.constant(-1);
+  Value pick = body.element(body.input(decided.size() - 1), nodeAt(count));
+  Value hasEnd = body.compare(Predicate::slt, pick, 0);
+  SmallVector<Value> results{
+      count, body.vector(k + 1, [&](Value place) {
+        Value isEnd =
+            body.both(hasEnd, body.compare(Predicate::sge, place, count));
+        return body.select(isEnd, none,
+                           within(tokenAt(place), 0, vocabulary - 1));
+      })};
   if (hasPath)
     results.push_back(body.vector(k + 1, [&](Value place) {
       Value isOn = body.compare(Predicate::sle, place, count);
-      Value node = within(body.element(body.input(2), place), 0, lastNode);
-      Value isRoot = body.compare(Predicate::eq, place, 0);
-      node = body.select(isRoot, body.constant(0), node);
-      return body.select(isOn, node, body.constant(-1));
+      return body.select(isOn, nodeAt(place), none);
     }));
   op.replaceAllUsesWith(body.yield(results));
   op.erase();

@@ -52,9 +52,11 @@ static void storeAccepted(ModuleOp module, SlotBody &body, Value count) {
     body.store(count, states::kAccepted);
 }
 
-/// Counts a token of the output.
+/// Counts a token of the output. -1, which ends its sequence with an error,
+/// counts as token 0.
 static void countToken(SlotBody &body, Value token) {
   constexpr int64_t kStep = ::mtp::kCountOfOutput;
+  token = body.max(token, body.constant(0));
   Value word = body.quotient(token, 2);
   Value counts = body.load(states::kTokenCounts, word);
   Value isLower = body.compare(Predicate::eq, body.rem(token, 2), 0);

@@ -147,14 +147,19 @@ SmallVector<Value> RoundWriter::draftsOf(SlotBody &body, Value limit) {
   SmallVector<int64_t> least = leastK();
   Value none = body.constant(-1);
   SmallVector<Value> drafts;
-  for (int64_t draft = 0; draft + 1 < nodes; ++draft)
-    drafts.push_back(body.element(body.input(0), draft));
-  takeHostDrafts(body, op, drafts);
-  if (limit)
-    for (auto [draft, token] : llvm::enumerate(drafts))
+  Value areHosts = hasHostDrafts(body, op);
+  for (int64_t draft = 0; draft + 1 < nodes; ++draft) {
+    Value token = body.element(body.input(0), draft);
+    if (areHosts)
+      token = body.select(
+          areHosts, body.load(states::kHostDrafts, body.constant(draft + 1)),
+          token);
+    if (limit)
       token =
           body.select(body.compare(Predicate::sgt, limit, least[draft + 1] - 1),
                       token, none);
+    drafts.push_back(token);
+  }
   return drafts;
 }
 

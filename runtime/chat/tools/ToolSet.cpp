@@ -107,7 +107,19 @@ bool ToolSet::isName(std::string_view text) {
 
 const Tool *ToolSet::find(std::string_view name) const {
   auto found = indices.find(name);
-  return found == indices.end() ? nullptr : &all[found->second];
+  if (found == indices.end() || !all[found->second].isCallable)
+    return nullptr;
+  return &all[found->second];
+}
+
+void ToolSet::restrictTo(std::span<const std::string> names) {
+  for (Tool &tool : all)
+    tool.isCallable = std::ranges::find(names, tool.name) != names.end();
+}
+
+bool ToolSet::hasStrict() const {
+  return std::ranges::any_of(
+      all, [](const Tool &tool) { return tool.isCallable && tool.isStrict; });
 }
 
 namespace {

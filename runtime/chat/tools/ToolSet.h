@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,13 +39,15 @@ struct Tool {
   std::map<std::string, ValueTypes, std::less<>> parameters;
   /// Whether the caller wants arguments that match the schema.
   bool isStrict = false;
+  /// Whether answers may call the tool.
+  bool isCallable = true;
 
   /// Returns the types of a parameter; unknown for a parameter that the schema
   /// lacks.
   ValueTypes typesOf(std::string_view parameter) const;
 };
 
-/// The tools of a request, which never change.
+/// The tools of a request.
 class ToolSet {
 public:
   static constexpr size_t kMostTools = 512, kMostNameBytes = 128;
@@ -55,9 +58,14 @@ public:
   /// member: "[1].function.name: expected ...".
   static Result<ToolSet> read(std::string_view json);
 
-  /// Returns the tool of a name, or null.
+  /// Forbids calls of all tools except `names`, which must be names of tools.
+  void restrictTo(std::span<const std::string> names);
+
+  /// Returns the callable tool of a name, or null.
   const Tool *find(std::string_view name) const;
   const std::vector<Tool> &tools() const { return all; }
+  /// Returns whether a callable tool is strict.
+  bool hasStrict() const;
 
   /// Returns whether a text can name a tool: 1 to 128 letters, digits, '_',
   /// '-' or '.'.

@@ -1,11 +1,14 @@
 //===- RuleStates.cpp - The rules of a slot's logits ----------------------===//
 
 #include "runtime/exec/launch/RuleStates.h"
+#include "runtime/exec/launch/BadWords.h"
 #include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <string_view>
 
 using namespace mtp;
 
@@ -87,9 +90,9 @@ static std::vector<int32_t> countTokens(std::span<const int32_t> tokens,
   return words;
 }
 
-/// Returns the bits of the bias of each token. Tokens that are not allowed, and
-/// bad words of one token, get -infinity.
-static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
+/// Returns the bias of each token. Tokens that are not allowed, and bad words
+/// of one token, get -infinity.
+static std::vector<float> biasOf(const LogitRules &rules, uint64_t vocab) {
   std::vector<float> bias(vocab, 0);
   if (!rules.allowedTokens.empty()) {
     std::ranges::fill(bias, -std::numeric_limits<float>::infinity());
@@ -101,11 +104,48 @@ static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
   for (const std::vector<int32_t> &word : rules.badWords)
     if (isOneToken(word))
       bias[size_t(word.front())] = -std::numeric_limits<float>::infinity();
+  return bias;
+}
+
+/// Returns the words of a slot in "logit_bias".
+static std::vector<int32_t> biasWords(const LogitRules &rules, uint64_t vocab) {
   std::vector<int32_t> words(vocab);
-  std::ranges::transform(bias, words.begin(), [](float value) {
+  std::ranges::transform(biasOf(rules, vocab), words.begin(), [](float value) {
     return std::bit_cast<int32_t>(value);
   });
   return words;
+}
+
+static bool isExcluded(const TokenBias &entry) {
+  return std::isinf(entry.bias);
+}
+
+std::string mtp::nameTokenRules(const Request &request, size_t output) {
+  const LogitRules &rules = request.rules;
+  std::string names;
+  auto add = [&](bool isUsed, std::string_view name) {
+    if (isUsed)
+      names.append(names.empty() ? "" : ", ").append(name);
+  };
+  add(!rules.allowedTokens.empty(), "allowed tokens");
+  add(std::ranges::any_of(rules.bias, isExcluded), "a bias of -infinity");
+  add(!rules.badWords.empty(), "bad words");
+  add(output < request.minTokens, "min tokens");
+  add(request.constraint && !haveLongBadWords(rules), "grammar");
+  return names;
+}
+
+bool mtp::leaveToken(const Request &request, std::span<const int32_t> ends,
+                     uint64_t vocab) {
+  if (!hasBias(request.rules))
+    return true;
+  std::vector<float> bias = biasOf(request.rules, vocab);
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  if (request.minTokens > 0)
+    for (int32_t end : ends.first(std::min(ends.size(), size_t(kMostRuleEnds))))
+      if (uint64_t(end) < vocab)
+        bias[size_t(end)] = kNone;
+  return std::ranges::any_of(bias, [](float value) { return value > kNone; });
 }
 
 Status RuleStates::write(uint32_t slot, const Request &request,

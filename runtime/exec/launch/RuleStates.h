@@ -8,12 +8,23 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace mtp {
 
 /// Whether the logits of the request's rows change before tokens are picked.
 bool hasRules(const Request &request);
+
+/// Returns the names of the request's rules by which tokens cannot be picked
+/// after `output` tokens: "allowed tokens, min tokens". Empty if it has none.
+std::string nameTokenRules(const Request &request, size_t output);
+
+/// Returns whether bias, allowed tokens, bad words of one token, and `ends`
+/// that may not be picked at first leave a token of `vocab` tokens. Tokens that
+/// the request names must be below `vocab`.
+bool leaveToken(const Request &request, std::span<const int32_t> ends,
+                uint64_t vocab);
 
 /// Writes the states from which programs change logits
 /// (runtime/schema/LogitRules.h).

@@ -28,7 +28,8 @@ TokenMasks::TokenMasks(const Artifact &artifact, Executable &executable)
     : executable(executable),
       nodes(std::min<size_t>(mostNodes(*artifact.envelope), kMostMasks)),
       width(maskWords(artifact.envelope->vocab())),
-      draftWords(mostNodes(*artifact.envelope)) {
+      draftWords(mostNodes(*artifact.envelope)),
+      mayBeDrawn(!artifact.findState("draft_limit")) {
   if (!artifact.findState(kLogitRules))
     return;
   state = artifact.findState(kLogitMasks);
@@ -104,7 +105,8 @@ Status TokenMasks::maskNode(size_t node, size_t below, Place &place) {
   MTP_RETURN_IF_ERROR(place.matcher->mask(mask));
   if (below == 0 || !place.forced.empty())
     return okStatus();
-  place.forced = place.matcher->forced(below);
+  if (!mayBeDrawn)
+    place.forced = place.matcher->forced(below);
   if (int32_t only = onlyToken(mask); place.forced.empty() && only >= 0)
     place.forced = {only};
   return okStatus();
@@ -117,14 +119,15 @@ bool TokenMasks::allows(size_t node, int32_t token) const {
 
 /// Returns the token to verify as a child of `parent`, or -1 for none. Drafts
 /// that follow a forced token in place of another draft are left out: they
-/// were made for another text.
+/// were made for another text. Without a draft that is not allowed, a drawn
+/// chain would end early with another distribution of its last token.
 int32_t TokenMasks::chooseDraft(size_t parent, const Place &from, bool isMain,
                                 int32_t draft) const {
   if (!from.matcher)
     return -1;
   if (isMain && !from.forced.empty() && allows(parent, from.forced.front()))
     return from.forced.front();
-  return from.isDrafted && allows(parent, draft) ? draft : -1;
+  return from.isDrafted && (mayBeDrawn || allows(parent, draft)) ? draft : -1;
 }
 
 Status TokenMasks::makePaths(ConstraintMatcher &matcher, size_t count,
@@ -143,7 +146,7 @@ Status TokenMasks::makePaths(ConstraintMatcher &matcher, size_t count,
     int32_t &token = seen.tokens[node - 1];
     int32_t draft =
         std::exchange(token, chooseDraft(parent, from, isMain, token));
-    if (token < 0) {
+    if (token < 0 || !allows(parent, token)) {
       // A mask with a token, for a row whose pick does not count.
       std::copy_n(words.begin(), width, words.begin() + long(node * width));
       continue;

@@ -42,6 +42,11 @@ public:
   /// of the anchor's row. The slot's window has `count` nodes. In `seen`,
   /// forced tokens of the constraint replace drafts or the lack of drafts, and
   /// -1 replaces drafts that are not allowed.
+  ///
+  /// If k may change the output, the accept rule may assume that drafts were
+  /// drawn from the drafter's distribution. Drafts that are not allowed then
+  /// stay, as the target's distribution rejects them. Only a token that is the
+  /// only one of its mask replaces a draft.
   Status makePaths(ConstraintMatcher &matcher, size_t count, SeenDrafts &seen);
 
   /// Writes the masks made last for a slot.
@@ -69,6 +74,8 @@ private:
   std::optional<uint32_t> state, draftState;
   /// Masks of a slot, words of a mask, and words of a slot's drafts.
   uint64_t nodes, width, draftWords;
+  /// Whether drafts may come from a distribution that the accept rule knows.
+  bool mayBeDrawn;
   /// The masks made last, from node 0 on.
   std::vector<uint32_t> words;
 };

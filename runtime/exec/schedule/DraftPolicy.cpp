@@ -25,6 +25,10 @@ static constexpr double kMemory = 0.985, kLeastMemory = 4;
 static constexpr double kPrior = 8, kAssumption = 0.25;
 static constexpr double kFirstRate = 0.7;
 
+/// The share of forced tokens that are accepted: the model may spell a forced
+/// text by other tokens.
+static constexpr double kForcedRate = 0.97;
+
 /// The number of drafts for which a profile's rate at a position stands, moved
 /// by what the positions before it tell about the text.
 static constexpr double kUsual = 8;
@@ -65,10 +69,10 @@ static constexpr double kWorth = 0.9;
 // What is accepted
 //===----------------------------------------------------------------------===//
 
-void DraftHistory::add(uint32_t drafted, uint32_t accepted) {
+void DraftHistory::add(uint32_t drafted, uint32_t accepted, uint32_t forced) {
   if (positions.size() < drafted)
     positions.resize(drafted);
-  for (uint32_t j = 0; j < drafted && j <= accepted; ++j) {
+  for (uint32_t j = forced; j < drafted && j <= accepted; ++j) {
     positions[j].tried += 1;
     positions[j].accepted += j < accepted;
   }
@@ -102,19 +106,20 @@ void DraftPolicy::begin(LearnedCosts learned) {
 }
 
 void DraftPolicy::addOutcome(DraftHistory &history, uint32_t k,
-                             uint32_t drafted, uint32_t accepted) {
+                             uint32_t drafted, uint32_t accepted,
+                             uint32_t forced) {
   history.age();
   if (k == 0) {
     history.gap = std::min(history.gap + 1, kRecovery);
     return;
   }
   history.gap -= history.gap > 0;
-  history.add(drafted, accepted);
+  history.add(drafted, accepted, forced);
   windows += drafted > 0;
-  known.all.add(drafted, accepted);
+  known.all.add(drafted, accepted, forced);
   if (reached.size() < drafted)
     reached.resize(drafted);
-  for (uint32_t j = 0; j < drafted && j <= accepted; ++j)
+  for (uint32_t j = forced; j < drafted && j <= accepted; ++j)
     ++reached[j];
 }
 
@@ -194,6 +199,8 @@ DraftPolicy::candidatesFor(std::span<const Slot> slots) const {
         double rate = history.rate(j, usual, kPrior);
         if (isShifted)
           own = logOdds(rate) - logOdds(priors[j]);
+        if (j < slot.forced)
+          rate = kForcedRate;
         sum += all *= rate;
         bestSum += best *= std::min(1.0, rate + doubts[j]);
         chances.push_back(all);

@@ -20,8 +20,9 @@ namespace mtp {
 /// were. The last drafts count most.
 class DraftHistory {
 public:
-  /// Records one round: `drafted` tokens proposed, `accepted` of them kept.
-  void add(uint32_t drafted, uint32_t accepted);
+  /// Records one round: `drafted` tokens proposed, `accepted` of them kept. The
+  /// first `forced` tokens say nothing about the drafter.
+  void add(uint32_t drafted, uint32_t accepted, uint32_t forced = 0);
   /// Lets everything recorded so far count for one round less.
   void age();
   /// Starts from the share of drafts accepted at a position, which counts as
@@ -77,6 +78,9 @@ public:
     uint32_t most = 0;
     /// Positions that the caches have of the slot.
     uint64_t positions = 0;
+    /// The next tokens that a constraint forces. They take the place of drafts,
+    /// and are accepted.
+    uint32_t forced = 0;
   };
   struct Choice {
     /// Drafts of the round.
@@ -96,9 +100,9 @@ public:
   /// drafts. It counts as lost by trials.
   void addCatchUp(double seconds) { credit -= seconds; }
   /// Records a round of k of a slot that chooses: `drafted` drafts to verify,
-  /// `accepted` of them kept.
+  /// `accepted` of them kept, the first `forced` in place of drafts.
   void addOutcome(DraftHistory &history, uint32_t k, uint32_t drafted,
-                  uint32_t accepted);
+                  uint32_t accepted, uint32_t forced = 0);
 
 private:
   /// The choices for a batch.

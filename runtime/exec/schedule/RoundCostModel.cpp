@@ -23,6 +23,11 @@ static constexpr double kOutlier = 1.4;
 /// The part of a deviation that all shapes share.
 static constexpr double kCommon = 0.02;
 
+/// Rounds that a shape with measured times remembers, and the part of its
+/// deviations that all shapes share. Times were measured in alternation, so a
+/// deviation rather shows other processes than an error of one shape.
+static constexpr double kBegunMemory = 100, kBegunCommon = 0.05;
+
 /// The doubt about a shape that hardly ran, about one with few rounds, and
 /// about one that did not run for `kLong` rounds.
 static constexpr double kNeverRan = 0.2, kFew = 0.25, kLongAgo = 0.06,
@@ -231,9 +236,9 @@ void RoundCostModel::learn(Cell &cell, const Terms &has, double seconds) {
   learnRows(cell, has, seconds);
   learnChange(cell, has, seconds);
   ratio = std::clamp(ratio, 1 / kOutlier, kOutlier);
-  slowness *= std::pow(ratio, kCommon);
+  slowness *= std::pow(ratio, cell.isBegun ? kBegunCommon : kCommon);
   double memory = std::clamp<double>(cell.count, kFirstMemory, kMemory);
-  cell.seconds *= std::pow(ratio, 1 / memory);
+  cell.seconds *= std::pow(ratio, 1 / (cell.isBegun ? kBegunMemory : memory));
   Terms moved = cell.has;
   for (size_t i = 0; i < kTerms; ++i)
     moved[i] += (has[i] - moved[i]) / memory;
@@ -266,6 +271,7 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
   }
   for (auto &[shape, cell] : cells) {
     cell.count = uint32_t(kMemory);
+    cell.isBegun = true;
     cell.longSeconds = cell.seconds;
     cell.longHas = cell.has;
   }

@@ -77,6 +77,8 @@ private:
     /// contexts of it. Times between two points are on a line.
     std::vector<std::pair<double, double>> curve;
     uint32_t count = 0;
+    /// Whether begin() had times of the shape.
+    bool isBegun = false;
     /// The number of the shape's last round.
     uint64_t last = 0;
   };

@@ -49,7 +49,8 @@ RoundPlan RoundPlanner::plan(std::span<const RoundCandidate> running) {
     return planOfOneK(running);
   std::vector<DraftPolicy::Slot> slots;
   for (const RoundCandidate &candidate : running)
-    slots.push_back({candidate.history, candidate.k, candidate.length});
+    slots.push_back(
+        {candidate.history, candidate.k, candidate.length, candidate.forced});
   DraftPolicy::Choice choice = policy.choose(slots);
   RoundPlan plan;
   plan.k = choice.k;

@@ -39,6 +39,8 @@ struct SequenceDrafts {
   bool choosesK = false;
   /// How many of its drafts were accepted.
   DraftHistory history;
+  /// The next tokens that the constraint forces, at most k.
+  uint32_t forced = 0;
 };
 
 /// A request and its progress.

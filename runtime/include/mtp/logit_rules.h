@@ -20,6 +20,11 @@ struct TokenBias {
 /// Rules that change logits before a token is picked, in this order: end tokens
 /// (Request::minTokens), bad words, allowed tokens and bias, then penalties.
 /// Each row sees the tokens before it, so the output is the same at every k.
+///
+/// If the rules and Request::constraint leave no token at a position, the
+/// sequence ends with FinishReason::Failed and the error InvalidArgument, which
+/// names the rules. Session::add() returns that error if the rules alone leave
+/// no first token.
 struct LogitRules {
   /// Above 0. The logit of each token of the prompt and the output is divided
   /// by it if positive, else multiplied. One: off.
@@ -31,7 +36,8 @@ struct LogitRules {
   /// Whether tokens of the prompt count as output for the presence and
   /// frequency penalty, as in llama.cpp.
   bool countsPrompt = false;
-  /// Each token may occur several times; its numbers are added.
+  /// Each token may occur several times; its numbers are added, and the sum
+  /// must be finite or -infinity.
   std::vector<TokenBias> bias;
   /// Tokens that may be picked, each below the vocabulary's size. Empty: all.
   std::vector<int32_t> allowedTokens;

@@ -123,9 +123,12 @@ typedef struct mtp_load_options {
   int check_all_hashes; /* 0 or 1: compare all weights with their hashes */
   int copy; /* 0 or 1: read the file into the process's own memory instead of
                mapping it, with large pages if the system has them */
-  int32_t device; /* an mtp_device */
-  uint32_t gpu;   /* index of the GPU among those of the driver, from 0;
-                     mtp_session_create checks that it exists */
+  int32_t device;      /* an mtp_device */
+  uint32_t gpu;        /* index of the GPU among those of the driver, from 0;
+                          mtp_session_create checks that it exists */
+  const char *profile; /* path of a profile, which mtp-tune wrote; null: none.
+                          Sessions with automatic k start from its costs and
+                          acceptance. No token depends on it */
 } mtp_load_options;
 
 /* Fills in the defaults: all 0. */
@@ -142,7 +145,8 @@ void mtp_load_options_init(mtp_load_options *options);
    short. MTP_DATA_LOSS if the file is no intact artifact.
    MTP_FAILED_PRECONDITION if it was made for another version of the format, or
    has no plan for the requested device. An error in its tokenizer has the codes
-   of Tokenizer::load (tokenizer.h). */
+   of Tokenizer::load (tokenizer.h). For a profile: MTP_DATA_LOSS if it is
+   damaged, MTP_FAILED_PRECONDITION if it is of another model. */
 mtp_status mtp_model_load(const char *path, mtp_model **model);
 mtp_status mtp_model_load_with(const char *path,
                                const mtp_load_options *options,
@@ -570,6 +574,9 @@ typedef struct mtp_request {
                                        the constraint. MTP_INVALID_ARGUMENT if
                                        the model was imported with
                                        --without-logit-rules */
+  const char *kind; /* kind of text: automatic k starts from the acceptance that
+                       the model's profile has of the kind; at most 32 letters,
+                       digits, '-' and '_'; null: none */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,

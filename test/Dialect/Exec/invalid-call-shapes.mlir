@@ -441,7 +441,7 @@ exec.program @p function {
   %w = exec.input "w" : tensor<2x256xi32>
   %n = exec.input "n" : tensor<2x16xi32>
   // expected-error @+1 {{'exec.process_logits' op failed to verify that path, length to be given together}}
-  %r = "exec.process_logits"(%x, %s, %s, %n, %w, %n, %n) <{operandSegmentSizes = array<i32: 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0>}>
+  %r = "exec.process_logits"(%x, %s, %s, %n, %w, %n, %n) <{operandSegmentSizes = array<i32: 0, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0>}>
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x16xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>) -> tensor<4x16xf32>
 }
 
@@ -500,6 +500,21 @@ exec.program @p function {
   // expected-error @+1 {{'exec.process_logits' op expected masks of 4 or more nodes with 1 words each, got 'memref<2x3x1xi32>'}}
   %r = exec.process_logits %x slots %s positions %s path (%path, %length) by (%w, %n, %n) masks %m
     : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x8xi32>, tensor<2xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>, memref<2x3x1xi32>) -> tensor<4x16xf32>
+}
+
+// -----
+
+// process_logits_c7
+exec.program @p function {
+  %x = exec.input "x" : tensor<4x16xf32>
+  %s = exec.input "s" : tensor<4xi32>
+  %w = exec.input "w" : tensor<2x256xi32>
+  %n = exec.input "n" : tensor<2x16xi32>
+  %m = exec.ref @m : memref<2x1x1xi32>
+  %t = exec.ref @t : memref<16x1xi32>
+  // expected-error @+1 {{'exec.process_logits' op expected masks or tokens, got both}}
+  %r = exec.process_logits %x slots %s positions %s by (%w, %n, %n) masks %m tokens %t
+    : (tensor<4x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<2x256xi32>, tensor<2x16xi32>, tensor<2x16xi32>, memref<2x1x1xi32>, memref<16x1xi32>) -> tensor<4x16xf32>
 }
 
 // -----

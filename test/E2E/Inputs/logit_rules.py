@@ -2,11 +2,13 @@
 """Compares picks with rules with an oracle of vLLM's formulas. Standard library only.
 
   logit_rules.py MODEL.bin
+  logit_rules.py MODEL.bin --drafts
 
 The model's own logits come from prompt_logits, which has no rules. The oracle applies the rules in
 the order of vLLM's sampler, with every operation rounded to f32: end tokens are masked, the bias is
 added, then come the repetition, frequency and presence penalties. Each greedy token must be the
-best of the oracle's logits, at k = 0 and with drafts.
+best of the oracle's logits, at k = 0 and with drafts. With --drafts, compares the drafts with the
+biases of the request instead, for a drafter with a vocabulary of its own.
 """
 
 import json
@@ -59,10 +61,10 @@ def flags_of(rules):
     return flags
 
 
-def run(artifact, k, rules, prompt=PROMPT, length=LENGTH):
+def run(artifact, k, rules, prompt=PROMPT, length=LENGTH, more=()):
     command = ["mtp-run", artifact, "--json", "-k", str(k), "-n", str(length), "--ignore-eos",
                "--temperature=0", "--threads=1", "--ids", ",".join(map(str, prompt)),
-               *flags_of(rules)]
+               *flags_of(rules), *more]
     result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return json.loads(result.stdout)["sequences"][0]
 
@@ -116,7 +118,25 @@ def check(artifact, rules):
     return changed
 
 
+def check_drafts(artifact):
+    """Returns the number of drafts that follow the biases of their tokens."""
+    count = 0
+    for bias, allows in (({token: -math.inf for token in range(112) if token // 2 % 2 == 0},
+                          lambda token: token // 2 % 2 == 1),
+                         ({6: 50.0}, lambda token: token == 6)):
+        plain = run(artifact, 0, {"bias": bias})
+        drafted = run(artifact, 3, {"bias": bias}, more=("--draft-rounds",))
+        assert plain["output_ids"] == drafted["output_ids"], bias
+        drafts = [token for r in drafted["draft_rounds"] for token in r["drafts"]]
+        assert all(allows(token) for token in drafts), (bias, drafts)
+        count += len(drafts)
+    return count
+
+
 def main():
+    if "--drafts" in sys.argv:
+        print(f"{check_drafts(sys.argv[1])} drafts as biased")
+        return
     total = 0
     for rules in (
             {"repetition": 1.5}, {"repetition": 0.8}, {"frequency": 0.7}, {"presence": 1.9},

@@ -21,6 +21,8 @@ def uses(model: mtpc.Model) -> None:
     scored = model.generate("Once", logprobs=2, logit_bias={3: 0.5}, json_schema={"type": "null"})
     assert_type(scored.logprobs, tuple[mtpc.TokenLogprobs, ...] | None)
     assert_type(scored.tool_calls, tuple[mtpc.ToolCall, ...])
+    model.generate("Once", bad_words=["a", [1, 2]])
+    model.chat([], tools=[], tool_choice={"type": "allowed_tools", "allowed_tools": {}})
     assert_type(mtpc.tune(model, minutes=1), mtpc.Profile)
     with model.session(k="auto", logits="all", kv_pages=8) as session:
         id = session.add([1, 2, 3], sees_drafts=True)
@@ -33,6 +35,7 @@ def uses(model: mtpc.Model) -> None:
     model.session(logits="some")  # type: ignore[arg-type]
     model.session().add("Once", stop="x")  # type: ignore[call-arg]
     model.generate("Once", logprobs_mode="log")  # type: ignore[arg-type]
+    model.generate("Once", bad_words=[1])  # type: ignore[list-item]
     mtpc.Model("model.bin", device="tpu")  # type: ignore[arg-type]
 
 

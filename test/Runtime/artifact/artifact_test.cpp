@@ -200,6 +200,16 @@ TEST(Artifact, ChecksTheLimitsOfTheEnvelope) {
     EXPECT_EQ(messageFor([&](auto &a) { a.envelope.maxRows = rows; }),
               "envelope.max_rows: expected 4 to 256, got " +
                   std::to_string(rows));
+  using Tree = std::vector<int32_t>;
+  auto treeError = [](const Tree &tree) {
+    return messageFor([&](auto &a) { a.envelope.tree = tree; });
+  };
+  EXPECT_EQ(treeError({-1, 0, 0, 1}), "");
+  EXPECT_EQ(treeError({-1, 0, 0, 0, 0, 0}),
+            "envelope.tree: expected at most 5 nodes, got 6");
+  EXPECT_EQ(treeError({0}), "envelope.tree[0]: expected -1 to -1, got 0");
+  EXPECT_EQ(treeError({-1, 0, 2}), "envelope.tree[2]: expected 0 to 1, got 2");
+  EXPECT_EQ(treeError({-1, -1}), "envelope.tree[1]: expected 0 to 0, got -1");
   // Programs that verify more rows than the budget.
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 20; }), "");
   EXPECT_EQ(messageFor([](auto &a) { a.envelope.maxRows = 19; }),

@@ -356,11 +356,12 @@ std::vector<uint8_t> ArtifactBuilder::program() const {
   auto producer = fbb.CreateString("ArtifactBuilder");
   auto model = fbb.CreateString("fake");
   flatbuffers::Offset<schema::Envelope> env;
+  auto tree = fbb.CreateVector(envelope.tree);
   if (hasEnvelope)
     env = schema::CreateEnvelope(fbb, envelope.maxK, envelope.maxBatch,
                                  envelope.maxContext, envelope.chunk,
                                  envelope.page, envelope.vocab,
-                                 envelope.maxNodes, envelope.maxRows);
+                                 envelope.maxNodes, envelope.maxRows, tree);
   auto generation = schema::CreateGeneration(
       fbb, bos, bos >= 0, fbb.CreateVector(eos), temperature, 0, topP);
   auto cacheList = ::caches(fbb, caches);

@@ -137,6 +137,7 @@ public:
   struct Envelope {
     uint32_t maxK = 0, maxBatch = 0, maxContext = 0, chunk = 0, page = 0,
              vocab = 0, maxNodes = 0, maxRows = 0;
+    std::vector<int32_t> tree = {};
   };
 
   /// Adds a zeroed buffer after the others, with 4 bytes per element.

@@ -1,7 +1,8 @@
 //===- tuned_profile.cpp - Write a profile that prefers values ------------===//
 //
 // Writes a profile of an artifact's model, in which a value of a tunable takes
-// RATIO of the default's time. THREADS is 0 for a GPU.
+// RATIO of the default's time. THREADS is 0 for a GPU. TOKENS=n: drafts of the
+// first n tokens are accepted, and the drafter's head is most of its cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +16,32 @@
 
 using namespace mtp;
 
+/// Adds costs, and outcomes of a chain whose accepted drafts are `count`
+/// tokens.
+static void addVocabulary(profile::Profile &made,
+                          profile::MachineCosts &machine, uint32_t vocab,
+                          uint32_t count) {
+  made.head = {vocab, 0.9};
+  made.outcomes.push_back({false, 5, {10'000, 8000}, {8000, 6000}});
+  for (uint32_t token = 0; token < count; ++token)
+    made.tokens.counts[token] = {14'000, 14'000, 14'000 / count};
+  for (uint32_t batch : {1, 2})
+    for (uint32_t k = 0; k <= 2; ++k) {
+      profile::Cost cost;
+      cost.batch = batch;
+      cost.k = k;
+      cost.rows = batch * (k + 1);
+      cost.median = 1e-3 + 5e-4 * k;
+      cost.lower = cost.upper = cost.median;
+      cost.count = 30;
+      machine.costs.push_back(cost);
+    }
+}
+
 int main(int argc, char **argv) {
   if (argc < 5)
     return std::fprintf(stderr, "usage: tuned_profile ARTIFACT PROFILE THREADS "
-                                "NAME=VALUE=RATIO...\n"),
+                                "(NAME=VALUE=RATIO|TOKENS=N)...\n"),
            2;
   auto file = ArtifactFile::open(argv[1]);
   if (!file)
@@ -32,6 +55,11 @@ int main(int argc, char **argv) {
   for (int i = 4; i < argc; ++i) {
     std::string text = argv[i];
     size_t value = text.find('='), ratio = text.rfind('=');
+    if (text.starts_with("TOKENS=")) {
+      addVocabulary(made, machine, artifact.envelope->vocab(),
+                    uint32_t(std::atoi(text.c_str() + value + 1)));
+      continue;
+    }
     profile::Alternative one;
     one.tunable = text.substr(0, value);
     one.value = std::atoll(text.c_str() + value + 1);

@@ -58,8 +58,8 @@ def main():
     with open("grammar.gbnf", "w") as file:
         file.write(GRAMMAR)
     ended = accepted = 0
-    for flag, matches in (("--json-schema=schema.json", is_animal),
-                          ("--grammar=grammar.gbnf", is_sentence)):
+    for flag, matches in (("--json-schema-file=schema.json", is_animal),
+                          ("--grammar-file=grammar.gbnf", is_sentence)):
         for sampling in (["--temperature=0"], ["--temperature=1", "--seed=5"]):
             flags = [flag, *sampling]
             whole = run(artifact, flags, PROMPTS, 3)

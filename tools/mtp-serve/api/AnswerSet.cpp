@@ -1,6 +1,7 @@
 //===- AnswerSet.cpp - The answers to one request -------------------------===//
 
 #include "tools/mtp-serve/api/AnswerSet.h"
+#include "tools/mtp-serve/api/sampling/ResumedScores.h"
 #include <algorithm>
 #include <utility>
 
@@ -59,7 +60,15 @@ Status AnswerSet::restart() {
       if (r.echo && !echoesScores())
         answer.choice.prepend(prompt.text);
     }
-  return replay();
+  if (!request.resume)
+    return okStatus();
+  writer = makeWriter(request);
+  for (size_t i = 0; i < answers.size(); ++i)
+    if (const BegunAnswer *begun = request.resume->find(i))
+      MTP_RETURN_IF_ERROR(replay(i, *begun));
+  writer->setEventCount(request.resume->events);
+  isRead = false;
+  return okStatus();
 }
 
 void AnswerSet::takePrompt(size_t index,
@@ -265,34 +274,38 @@ std::string AnswerSet::lastEvents() {
 // Streams that another server has begun
 //===----------------------------------------------------------------------===//
 
-/// Lets decoders, stop strings and the writer see the tokens again. Their
-/// events are dropped, because the client has them.
-Status AnswerSet::replay() {
-  if (!request.resume)
-    return okStatus();
-  writer = makeWriter(request);
-  for (size_t i = 0; i < answers.size(); ++i) {
-    const BegunAnswer *begun = request.resume->find(i);
-    if (!begun)
-      continue;
-    Choice &choice = answers[i].choice;
-    if (echoesScores())
-      choice.pending().scores.prepend(
-          {}, countCharacters(sources[i / request.n].text));
-    MTP_RETURN_IF_ERROR(choice.take(begun->tokens));
-    bool hasEnd = begun->finish != FinishReason::None;
-    if (hasEnd)
-      choice.end(begun->finish, {});
-    ChoicePart part = partOf(i, SIZE_MAX);
-    if (hasEnd)
+/// Lets decoder, stop strings and writer see the tokens of a begun answer
+/// again. The events are dropped, because the client has them. With
+/// log-probabilities each token has an event of its own, since the tokens of
+/// reasoning are told apart by events.
+Status AnswerSet::replay(size_t index, const BegunAnswer &begun) {
+  Answer &answer = answers[index];
+  Choice &choice = answer.choice;
+  if (echoesScores())
+    choice.pending().scores.prepend(
+        {}, countCharacters(sources[index / request.n].text));
+  bool hasEnd = begun.finish != FinishReason::None;
+  std::span<const int32_t> tokens = begun.tokens;
+  std::span<const TokenLogprobs> scores = begun.scores;
+  bool isLast = false;
+  while (!isLast) {
+    size_t count = scores.empty() ? tokens.size() : 1;
+    MTP_RETURN_IF_ERROR(choice.take(tokens.first(count), /*drafted=*/0,
+                                    scores.first(scores.empty() ? 0 : 1)));
+    tokens = tokens.subspan(count);
+    if (!scores.empty())
+      scores = scores.subspan(1);
+    isLast = tokens.empty();
+    if (isLast && hasEnd)
+      choice.end(begun.finish, {});
+    ChoicePart part = partOf(index, SIZE_MAX);
+    if (isLast && hasEnd)
       addEnd(part);
     static_cast<void>(eventOf(part));
-    answers[i].isClosed = hasEnd;
-    answers[i].hasPrompt = true;
-    answers[i].log = {{}, true, hasEnd};
   }
-  writer->setEventCount(request.resume->events);
-  isRead = false;
+  answer.isClosed = hasEnd;
+  answer.hasPrompt = true;
+  answer.log = {{}, {}, true, hasEnd};
   return okStatus();
 }
 
@@ -306,6 +319,10 @@ static void writeLog(JsonWriter &json, size_t index,
   json.beginObject();
   json.field("index", index);
   json.field("tokens", std::exchange(log.tokens, {}));
+  if (!log.scores.empty()) {
+    json.key("scores");
+    writeResumedScores(json, std::exchange(log.scores, {}));
+  }
   if (answer.isClosed)
     json.field("finish", finishName(answer.choice.finishReason()));
   json.endObject();

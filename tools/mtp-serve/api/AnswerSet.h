@@ -34,11 +34,12 @@ public:
     double outputSeconds() const;
   };
 
-  /// The tokens that an answer has taken and the gate does not know, and
-  /// whether the gate knows the answer's first and last events. For
-  /// takeComment().
+  /// The tokens that an answer has taken and the gate does not know, the
+  /// log-probabilities of these tokens if later events repeat them, and whether
+  /// the gate knows the answer's first and last events. For takeComment().
   struct ResumeLog {
     std::vector<int32_t> tokens;
+    std::vector<TokenLogprobs> scores;
     bool hasBegun = false, isClosed = false;
   };
 
@@ -124,7 +125,7 @@ private:
   /// Returns the new part of an answer as events; empty if there is none.
   std::string eventsOf(size_t index);
   std::string eventOf(const ChoicePart &part);
-  Status replay();
+  Status replay(size_t index, const BegunAnswer &begun);
   Usage usage() const;
 
   const GenerationRequest &request;

@@ -3,6 +3,7 @@
 #include "tools/mtp-serve/api/FieldReaders.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/Acceptance.h"
+#include "tools/mtp-serve/api/sampling/ResumedScores.h"
 
 #include <algorithm>
 
@@ -323,6 +324,12 @@ static MaybeError readFinish(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+static MaybeError errorIn(const std::string &field, const Status &status) {
+  if (status.isOk())
+    return std::nullopt;
+  return wrongField(field, std::string(status.message()));
+}
+
 /// Reads {"tokens": [1, 2], "finish": "stop"}, or null.
 static MaybeError readAnswer(const std::string &field,
                              const JsonElement &element, const Reading &to,
@@ -338,14 +345,22 @@ static MaybeError readAnswer(const std::string &field,
     MaybeError error;
     if (key == "tokens")
       error = readIds(name, value, int64_t(to.facts.vocab) - 1, answer->tokens);
+    else if (key == "scores")
+      error = errorIn(name,
+                      readResumedScores(value, to.facts.vocab, answer->scores));
     else if (key == "finish")
       error = readFinish(name, value, answer->finish);
     else
-      error = wrongField(name, strCat("expected 'tokens' or 'finish' in '",
-                                      field, "', got '", key, "'"));
+      error = wrongField(name,
+                         strCat("expected 'tokens', 'scores' or 'finish' in '",
+                                field, "', got '", key, "'"));
     if (error)
       return error;
   }
+  if (MaybeError error =
+          errorIn(strCat(field, ".scores"),
+                  pairResumedScores(answer->tokens, answer->scores)))
+    return error;
   if (answer->tokens.size() > to.facts.maxContext)
     return wrongField(strCat(field, ".tokens"),
                       strCat("expected at most ", to.facts.maxContext,

@@ -38,6 +38,9 @@ struct BegunAnswer {
   /// The output tokens that these events stand for, including tokens whose text
   /// is held back.
   std::vector<int32_t> tokens;
+  /// Log-probabilities of the tokens, for an API whose last events repeat them;
+  /// empty for others.
+  std::vector<TokenLogprobs> scores;
   /// Why the answer has ended; None if the client does not have its end.
   FinishReason finish = FinishReason::None;
 };

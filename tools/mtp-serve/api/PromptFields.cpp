@@ -259,11 +259,11 @@ static MaybeError parallelCalls(std::string_view field,
 static MaybeError settleCalls(GenerationRequest &request,
                               const ModelFacts &facts) {
   ToolUse &use = request.tools;
-  bool isStrict =
-      use.set && std::ranges::any_of(use.set->tools(), &Tool::isStrict);
   if (!use.mustCall()) {
-    // Without grammars a strict tool is like any other.
-    use.isRestricted = isStrict && facts.hasGrammars && !request.grammar;
+    // Without grammars a strict tool is like any other, and a call of another
+    // tool than `allowed` is text.
+    bool isLimited = use.set && (use.set->hasStrict() || !use.allowed.empty());
+    use.isRestricted = isLimited && facts.hasGrammars && !request.grammar;
     return std::nullopt;
   }
   if (!facts.hasGrammars)
@@ -272,8 +272,7 @@ static MaybeError settleCalls(GenerationRequest &request,
                              "as the model ",
                              facts.hasLogitRules
                                  ? "has no tokenizer or no end tokens"
-                                 : "was imported with --without-logit-rules "
-                                   "or an --accept rule other than exact"));
+                                 : "was imported with --without-logit-rules"));
   // A format is that of a text for the user, which the answer does not have.
   bool isFormat = request.grammar && request.grammar->isAnswerFormat;
   if (request.grammar && !isFormat)

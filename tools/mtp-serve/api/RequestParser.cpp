@@ -75,8 +75,8 @@ static MaybeError readGrammar(const object &body, Reading &to) {
       strCat("expected no '", grammar->field,
              to.facts.hasLogitRules
                  ? "', as the model has no tokenizer or no end tokens"
-                 : "', as the model was imported with --without-logit-rules "
-                   "or an --accept rule other than exact"));
+                 : "', as the model was imported with "
+                   "--without-logit-rules"));
 }
 
 /// Reads all fields. If a name is in several lists, the first list counts.

@@ -2,6 +2,7 @@
 
 #include "tools/mtp-serve/engine/Generation.h"
 #include <algorithm>
+#include <iterator>
 
 using namespace mtp;
 using namespace mtp::serve;
@@ -75,10 +76,15 @@ void Generation::fail(ApiError error) {
     listener();
 }
 
-/// Notes tokens of an answer for the next comment to a gate.
-static void noteTokens(AnswerSet::ResumeLog &log,
-                       std::span<const int32_t> tokens) {
-  log.tokens.insert(log.tokens.end(), tokens.begin(), tokens.end());
+/// Notes the first `count` tokens of an event for the next comment to a gate.
+static void noteTokens(AnswerSet::ResumeLog &log, const EngineEvent &event,
+                       size_t count, bool needsScores) {
+  std::ranges::copy_n(event.tokens.begin(), long(count),
+                      std::back_inserter(log.tokens));
+  if (needsScores)
+    std::ranges::copy_n(event.logprobs.begin(),
+                        long(std::min(count, event.logprobs.size())),
+                        std::back_inserter(log.scores));
 }
 
 void Generation::take(const EngineEvent &event) {
@@ -100,8 +106,8 @@ void Generation::take(const EngineEvent &event) {
       !status.isOk())
     fail(ownErrorOf(status));
   if (request.resume)
-    noteTokens(answers.at(index).log,
-               std::span(event.tokens).first(choice.tokenCount() - before));
+    noteTokens(answer.log, event, choice.tokenCount() - before,
+               request.form == AnswerForm::Responses);
   if (request.timesEach && !wasComplete && !event.tokens.empty())
     choice.setStatistics(event.statistics);
   if (!wasComplete && choice.hasStopped()) {
@@ -113,11 +119,11 @@ void Generation::take(const EngineEvent &event) {
     choice.end(event.finish, event.statistics, event.stopToken);
     ++ended;
   }
-  // A failure before acceptance is the request's fault, a later one is not. An
-  // answer that a stop string has ended is complete.
+  // A failure before acceptance is the request's fault, and so are rules that
+  // leave no token. An answer that a stop string has ended is complete.
   if (event.finish == FinishReason::Failed && !wasComplete) {
     ApiError error = errorOf(event.error);
-    if (answer.isAccepted)
+    if (answer.isAccepted && event.error.code() != StatusCode::InvalidArgument)
       error.status = 500;
     fail(std::move(error));
   }

@@ -13,11 +13,9 @@ COMMENT = b": resume "
 END_OF_EVENT = b"\n\n"
 
 
-# Fields whose work depends on more than the request and the tokens of the output: bad words of
-# several tokens may begin before a cut, and numbers of prompts are in no stream.
-UNCONTINUED = {"bad_words", "prompt_logprobs"}
-# The last events of a response repeat all its log-probabilities, which are in no token.
-SCORED = "message.output_text.logprobs"
+# Fields whose work depends on more than the request and the comments of the stream: numbers of
+# prompts are in no stream.
+UNCONTINUED = {"prompt_logprobs"}
 
 
 class Refused(Exception):
@@ -35,9 +33,7 @@ def members_of(body):
 
 def can_continue(members):
     """Returns whether another server can continue the stream of a request."""
-    included = members.get("include")
-    return not (any(members.get(name) for name in UNCONTINUED) or
-                isinstance(included, list) and SCORED in included)
+    return not any(members.get(name) for name in UNCONTINUED)
 
 
 def journal_of(method, path, body, seed, now):
@@ -102,5 +98,7 @@ class Journal:
         for answer in comment.get("answers", []):
             known = self.answers.setdefault(answer["index"], {"tokens": []})
             known["tokens"] += answer["tokens"]
+            if "scores" in answer:
+                known.setdefault("scores", []).extend(answer["scores"])
             if "finish" in answer:
                 known["finish"] = answer["finish"]

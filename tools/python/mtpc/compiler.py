@@ -87,8 +87,10 @@ class _Lines:
         _LOG.log(logging.WARNING if "warning:" in line else logging.INFO, "%s", line)
 
     def error(self, message: str) -> errors.CompileError:
-        found = [line for line in self.lines if "error:" in line]
-        error = errors.CompileError(": ".join([message, *found[:1]]))
+        found = [line for line in self.lines if "error:" in line][:1]
+        # A wrong value of a flag is named without "error:", above a line about --help.
+        text = "; ".join(found or self.lines[-2:])
+        error = errors.CompileError(f"{message}: {text}" if text else message)
         error.lines = tuple(self.lines)
         return error
 
@@ -120,6 +122,32 @@ def _run(command: Sequence[str]) -> None:
         raise lines.error(f"{name} failed (exit status {child.returncode})")
 
 
+def _number_of_drafts(k: Optional[int]) -> Optional[int]:
+    return None if k is None else whole("k", k)
+
+
+def _profile_path(profile: Optional[Path]) -> Optional[str]:
+    return None if profile is None else os.path.abspath(path_text("profile", profile))
+
+
+def _with_profile(
+    flags: Mapping[str, Flag], profile: Optional[str], threads: int
+) -> dict[str, Flag]:
+    """Returns the flags of mtpc with a profile, which is of sessions with `threads` threads."""
+    given = dict(flags)
+    if profile is not None:
+        given["profile"] = profile
+        if threads:
+            given.setdefault("run_threads", whole("threads", threads))
+    return given
+
+
+def _decides_tree(profile: str, tree: Flag) -> bool:
+    """Returns whether mtp-import takes the arrangement of drafts from a profile, which then is of
+    another model than the result."""
+    return tree in (None, "chain", "dynamic") and _core.counts_nodes(profile)
+
+
 def import_model(
     path: Path, output: Path, *, drafter: Optional[Path] = None, k: Optional[int] = None,
     **flags: Flag,
@@ -136,7 +164,7 @@ def import_model(
 
     Returns `output`. Raises CompileError with the message of mtp-import.
     """
-    words, others = _split(dict(flags, drafter=drafter, k=k))
+    words, others = _split(dict(flags, drafter=drafter, k=_number_of_drafts(k)))
     if set(others) - set(words):
         raise errors.InvalidArgumentError(f"expected flags of mtp-import, got {' '.join(others)}")
     made = path_text("output", output)
@@ -163,7 +191,12 @@ def compile(
     - quantize: "int8", "int4" or another value of mtpc --quantize
     - output: a file that gets a copy of the artifact
     - flags: further flags of mtp-import and mtpc: before="lookup", quantize_head="int8"
-    - device, gpu, threads, profile: as of Model
+    - device, gpu, threads: as of Model
+    - profile: a file that tune() or mtp-tune wrote.
+      - mtpc takes tunables from it, for `threads` threads, and sessions take costs and acceptance.
+      - The profile of a dynamic tree decides the arrangement of drafts (mtp-import) and nothing
+        else. The result is another model, to be measured again.
+      - With draft_tree="chain", the profile of a chain also decides `k`.
 
     The lines of both programs go to the logger "mtpc": warnings, and the rest at level INFO.
     Raises CompileError with the message of the program. Ctrl-C ends the programs.
@@ -175,7 +208,18 @@ def compile(
                 "expected no drafter, k, max_batch and max_context with a module, which has them")
         return _compile_module(
             source, output, dict(flags, quantize=quantize), device, gpu, threads, profile)
-    imports, compiles = _split(dict(flags, k=k))
+    profile_path = _profile_path(profile)
+    imports = _split(dict(flags, k=_number_of_drafts(k)))[0]
+    compiles = _split(_with_profile(flags, profile_path, threads))[1]
+    if profile_path is not None:
+        tree = flags.get("draft_tree")
+        decides = _decides_tree(profile_path, tree)
+        if decides or tree is not None:
+            imports.append(f"--profile={profile_path}")
+        if decides:
+            _LOG.warning(
+                "profile: it decides the arrangement of drafts; measure the new model with tune()")
+            compiles, profile_path = _split(flags)[1], None
     lines = _Lines()
     context = whole("max_context", max_context) if max_context is not None else None
     try:
@@ -183,9 +227,9 @@ def compile(
             source, path_text("drafter", drafter or ""), context, whole("max_batch", max_batch),
             utf8("quantize", quantize or ""), shlex.join(imports), shlex.join(compiles), _PROGRAMS,
             lines.add, utf8("device", device), whole("gpu", gpu),
-            path_text("profile", profile) if profile is not None else "")
+            profile_path or "")
     except errors.FailedPreconditionError as error:
-        if any("error:" in line for line in lines.lines):
+        if " failed on " in str(error):
             raise lines.error(str(error)) from None
         raise
     if output is not None:
@@ -198,19 +242,21 @@ def _compile_module(
     path: str, output: Optional[Path], flags: Mapping[str, Flag], device: Device, gpu: int,
     threads: int, profile: Optional[Path] = None,
 ) -> Model:
-    imports, words = _split(flags)
+    profile_path = _profile_path(profile)
+    imports, words = _split(_with_profile(flags, profile_path, threads))
     if set(imports) - set(words):
         raise errors.InvalidArgumentError(f"expected flags of mtpc, got {' '.join(imports)}")
     # Without `output`, the artifact is removed with the model.
     files = _TemporaryFolder() if output is None else None
     made = os.path.join(files.name, "model.bin") if files else os.fsdecode(output or "")
     _run([_program("mtpc"), path, "-o", made, *words])
-    return Model._of(load(made, device, gpu, False, False, profile), made, threads, files)
+    return Model._of(load(made, device, gpu, False, False, profile_path), made, threads, files)
 
 
 def compile_text(
     text: str, *, folder: Optional[Path] = None, output: Optional[Path] = None,
-    device: Device = "auto", gpu: int = 0, threads: int = 0, **flags: Flag,
+    device: Device = "auto", gpu: int = 0, threads: int = 0, profile: Optional[Path] = None,
+    **flags: Flag,
 ) -> Model:
     """Compiles a module given as text and loads it.
 
@@ -218,6 +264,7 @@ def compile_text(
     - folder: the folder that the paths of the weights are relative to
     - output: the artifact to write; by default none is kept
     - flags: flags of mtpc
+    - device, gpu, threads, profile: as of compile()
     """
     with tempfile.TemporaryDirectory(prefix="mtpc-") as work:
         if folder is not None:
@@ -226,7 +273,7 @@ def compile_text(
         # No name of a model's file.
         module = pathlib.Path(tempfile.mkstemp(suffix=".mlir", dir=work)[1])
         module.write_text(utf8("text", text), encoding="utf-8")
-        return _compile_module(str(module), output, flags, device, gpu, threads)
+        return _compile_module(str(module), output, flags, device, gpu, threads, profile)
 
 
 def dump(

@@ -90,24 +90,52 @@ def chat_request(
     return to_json("messages, tools or template", request)
 
 
+def _name(path: str, value: object) -> tuple[str, str]:
+    """Returns the path of the name of {"type": "function", "function": {"name": ...}}, and it."""
+    tool = _dictionary(path, value)
+    if tool.get("type") != "function":
+        raise errors.InvalidArgumentError(
+            f"{path}.type: expected 'function', got {shortened(tool.get('type'))}")
+    path = f"{path}.function"
+    name = _dictionary(path, tool.get("function")).get("name")
+    return f"{path}.name", utf8(f"{path}.name", name)
+
+
+def _read_choice(choice: object) -> tuple[str, list[tuple[str, str]]]:
+    """Returns "auto", "none" or "required", and the paths and names of the allowed tools; none: all
+    tools."""
+    words = ("auto", "none", "required")
+    if isinstance(choice, str):
+        return (choice, []) if choice in words else ("required", [("tool_choice", choice)])
+    if not isinstance(choice, Mapping):
+        raise errors.InvalidArgumentError(
+            "tool_choice: expected 'auto', 'none', 'required', the name of a tool or a dictionary, "
+            f"got {shortened(choice)}")
+    if choice.get("type") != "allowed_tools":
+        return "required", [_name("tool_choice", choice)]
+    path = "tool_choice.allowed_tools"
+    allowed = _dictionary(path, choice.get("allowed_tools"))
+    mode, tools = allowed.get("mode"), _list(f"{path}.tools", allowed.get("tools"))
+    if mode not in ("auto", "required"):
+        raise errors.InvalidArgumentError(
+            f"{path}.mode: expected 'auto' or 'required', got {shortened(mode)}")
+    if not tools:
+        raise errors.InvalidArgumentError(f"{path}.tools: expected one tool or more, got none")
+    return mode, [_name(f"{path}.tools[{i}]", tool) for i, tool in enumerate(tools)]
+
+
 def read_tools(
     model: Model, tools: Optional[Sequence[Mapping[str, Any]]], choice: object, parser: str,
     is_parallel: bool,
 ) -> Optional[_core.Tools]:
     """Returns what an answer may call; None for no calls."""
-    if isinstance(choice, Mapping):
-        # OpenAI's {"type": "function", "function": {"name": ...}}.
-        choice = _dictionary("tool_choice.function", choice.get("function")).get("name")
-    if not isinstance(choice, str):
-        raise errors.InvalidArgumentError(
-            "tool_choice: expected 'auto', 'none', 'required' or the name of a tool, "
-            f"got {shortened(choice)}")
+    mode, allowed = _read_choice(choice)
     given = [] if tools is None else _list("tools", tools)
-    if not given and choice not in ("auto", "none"):
+    if not given and (mode == "required" or allowed):
         raise errors.InvalidArgumentError(
-            f"tool_choice: expected 'tools' with {choice!r}, got none")
-    if not given or choice == "none":
+            "tool_choice: expected 'tools' with this choice, got none")
+    if not given or mode == "none":
         return None
     return _core.read_tools(
-        model._handle, to_json("tools", given), utf8("tool_parser", parser),
-        utf8("tool_choice", choice), flag("parallel_tool_calls", is_parallel))
+        model._handle, to_json("tools", given), utf8("tool_parser", parser), mode == "required",
+        allowed, flag("parallel_tool_calls", is_parallel))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from . import arrays, errors
+from . import _core, arrays, errors
 from .types import Drafts, Prompt
 
 if TYPE_CHECKING:
@@ -166,6 +166,21 @@ def _set_logit_bias(fields: dict[str, Any]) -> None:
     fields["logit_bias"] = list(bias.items())
 
 
+def _set_bad_words(model: Model, fields: dict[str, Any]) -> None:
+    words = fields["bad_words"]
+    if isinstance(words, (str, bytes, Mapping)) or not isinstance(words, Sequence):
+        raise errors.InvalidArgumentError(
+            f"bad_words: expected a list of texts or of token ids, got {shortened(words)}")
+    ids: list[list[int]] = []
+    for i, word in enumerate(words):
+        path = f"bad_words[{i}]"
+        if isinstance(word, str):
+            ids += _core.bad_word(model._handle, path, utf8(path, word))
+        else:
+            ids.append(token_ids(path, word))
+    fields["bad_words"] = ids
+
+
 def request_fields(model: Model, prompt: Prompt, options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of a request as the extension takes them. None is the default."""
     fields = {name: value for name, value in options.items() if value is not None}
@@ -189,8 +204,11 @@ def request_fields(model: Model, prompt: Prompt, options: Mapping[str, Any]) -> 
             fields[name] = token_ids(name, fields[name])
     if "logit_bias" in fields:
         _set_logit_bias(fields)
-    if "cache_salt" in fields:
-        utf8("cache_salt", fields["cache_salt"])
+    if "bad_words" in fields:
+        _set_bad_words(model, fields)
+    for name in ("cache_salt", "kind"):
+        if name in fields:
+            utf8(name, fields[name])
     if "inputs" in fields:
         inputs = fields["inputs"]
         if not isinstance(inputs, Mapping):

@@ -208,6 +208,8 @@ class Session(Texts):
         tools, choice = take("tools", None), take("tool_choice", "auto")
         callable_tools = conversation.read_tools(
             model, tools, choice, take("tool_parser", "auto"), take("parallel_tool_calls", True))
+        if choice == "none":
+            tools = None
         read = conversation.read_messages(model, messages)
         text, ids = _core.encode_chat(
             model._handle, conversation.chat_request(read, tools, take("template", None)))
@@ -219,8 +221,8 @@ class Session(Texts):
             envelope = model.envelope
             given["max_tokens"] = max(1, envelope.max_context - len(ids)) if envelope else 1
         fields = request_fields(model, ids, given)
-        if callable_tools and callable_tools.has_strict and model.masks_tokens:
-            if "constraint" not in fields:
+        if callable_tools and model.masks_tokens and "constraint" not in fields:
+            if callable_tools.has_strict or isinstance(choice, Mapping):
                 fields["calls"] = callable_tools
         answer = self._answer(fields, stop, reasoning, text, callable_tools)
         return Stream(self, fields, answer, conversation.count_calls(read))

@@ -75,7 +75,8 @@ def tune(
 
     Sessions with k="auto" and a profile choose the number of drafts from the first round on.
 
-    - model: a model, or the path of an artifact
+    - model: a model, or the path of an artifact or a module; alternatives of a module are compiled
+      and measured, too
     - output: the profile to write; by default it is removed with the returned object
     - prompts: texts of one line each, or the path of a file with a prompt on each line; by default
       a few of mtp-tune's own

@@ -24,9 +24,9 @@ Schema = Union[str, bool, Mapping[str, Any]]
 class RequestOptions(TypedDict, total=False):
     """Options of all requests.
 
-    Penalties, `logit_bias`, `allowed_tokens` and the five grammars from `json_schema` on need
-    Model.has_logit_rules: compile(..., without_logit_rules=True) omits the rules. A request has at
-    most one grammar.
+    Penalties, `logit_bias`, `allowed_tokens`, `bad_words` and the five grammars from `json_schema`
+    on need Model.has_logit_rules: compile(..., without_logit_rules=True) omits the rules. A request
+    has at most one grammar.
     """
 
     max_tokens: Optional[int]
@@ -54,6 +54,10 @@ class RequestOptions(TypedDict, total=False):
     """Numbers that are added to the logits of tokens; -inf: the token is never picked."""
     allowed_tokens: Sequence[int]
     """Tokens that may be picked; empty: all."""
+    bad_words: Sequence[Union[str, Sequence[int]]]
+    """Texts and token sequences that the output does not have. A text counts as mtp-run --bad-word
+    does: also after a space, if both forms have an equal number of tokens. A word of several tokens
+    needs Model.masks_tokens, and may occur if a grammar allows no other token."""
     logprobs: Optional[int]
     """Number of likeliest tokens that each output token's log-probabilities show, up to 20; 0: only
     the output token's own; None: no log-probabilities."""
@@ -90,6 +94,8 @@ class RequestOptions(TypedDict, total=False):
     """Fair-share group."""
     cache_salt: str
     """Sequences share KV pages only if their salts are equal."""
+    kind: str
+    """Kind of text. Automatic k starts from the acceptance that the profile has of this kind."""
     inputs: Mapping[str, npt.ArrayLike]
     """Arrays by the names of Model.request_inputs."""
     outputs: Sequence[str]
@@ -116,9 +122,10 @@ class ChatOptions(GenerateOptions, total=False):
 
     tools: Optional[Sequence[Mapping[str, Any]]]
     """Tools that the answer may call, in the form of OpenAI's chats."""
-    tool_choice: str
-    """"auto" (the default), "none", "required" (the answer consists of calls), or the name of the
-    tool to call. The last two need Model.masks_tokens."""
+    tool_choice: Union[str, Mapping[str, Any]]
+    """"auto" (the default), "none" (the template gets no tools), "required" (the answer consists of
+    calls), or the name of the tool to call. The last two need Model.masks_tokens. Also OpenAI's
+    objects of the types "function" and "allowed_tools"."""
     parallel_tool_calls: bool
     """Whether an answer may have several calls; true by default."""
     tool_parser: str

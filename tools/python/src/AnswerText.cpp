@@ -37,7 +37,7 @@ AnswerText::AnswerText(std::shared_ptr<const LoadedModel> model,
     splitter.emplace(options.reasoning, options.prompt,
                      /*keepsCalls=*/tools != nullptr);
   if (tools)
-    calls.emplace(tools->format, tools->set);
+    calls.emplace(tools->format, *tools->tools);
 }
 
 void AnswerText::addEvents(const ToolEvents &events) {

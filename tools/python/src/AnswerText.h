@@ -26,7 +26,7 @@ struct AnswerOptions {
   /// The number of first tokens whose text is not searched for stop strings.
   uint32_t minTokens = 0;
   /// Null: the answer has no calls.
-  std::shared_ptr<const AnswerTools> tools;
+  std::shared_ptr<const AnswerCalls> tools;
 };
 
 /// A complete call of a tool. The arguments are a JSON object.
@@ -79,7 +79,7 @@ private:
   // Members that use others come after them.
   std::shared_ptr<const LoadedModel> model;
   const Tokenizer &tokenizer;
-  std::shared_ptr<const AnswerTools> tools;
+  std::shared_ptr<const AnswerCalls> tools;
   StreamDecoder decoder;
   /// Stop strings of the content and of the reasoning.
   StopStrings stops, thoughtStops;

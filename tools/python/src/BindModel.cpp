@@ -117,6 +117,12 @@ static bool isProfile(const std::string &path) {
   return file && profile::isProfile({(*file)->data(), (*file)->size()});
 }
 
+/// Returns whether a profile has outcomes of a tree's nodes.
+static bool countsNodes(const std::string &path) {
+  WithoutGil unlocked;
+  return !take(profile::loadProfile(path)).nodes.counts.empty();
+}
+
 static std::string dumpProfile(const std::string &path, bool isPlain,
                                bool json) {
   if (!isPlain)
@@ -227,6 +233,7 @@ static void bindStart(nb::module_ &module) {
       "on_line"_a, "device"_a, "gpu"_a, "profile"_a);
   module.def("dump", &dump, "path"_a, "program"_a, "json"_a, "commands"_a);
   module.def("kind", &pathKindName, "path"_a);
+  module.def("counts_nodes", &countsNodes, "profile"_a);
 }
 
 static nb::object optionalText(std::string_view text) {

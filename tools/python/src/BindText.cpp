@@ -1,6 +1,7 @@
 //===- BindText.cpp - Texts of prompts and answers ------------------------===//
 
 #include "runtime/core/StrCat.h"
+#include "runtime/tokenizer/BadWordTokens.h"
 #include "tools/python/src/AnswerText.h"
 #include "tools/python/src/Bindings.h"
 #include "tools/python/src/Errors.h"
@@ -35,6 +36,17 @@ static std::string decode(const ModelHandle &handle, const Ids &ids,
   DecodeOptions options;
   options.skipSpecial = skipSpecial;
   return take(take(handle.loaded->tokenizer())->decode(ids, options));
+}
+
+/// Returns the token sequences of a bad word. `path` begins errors.
+static std::vector<Ids> badWord(const ModelHandle &handle,
+                                const std::string &path,
+                                const std::string &word) {
+  std::vector<Ids> sequences;
+  Status added = addBadWord(*take(handle.loaded->tokenizer()), word, sequences);
+  if (!added.isOk())
+    throw StatusError({added.code(), strCat(path, ": ", added.message())});
+  return sequences;
 }
 
 /// Returns names separated by commas.
@@ -80,30 +92,32 @@ static ToolFormat toolFormatOf(const ModelHandle &handle,
   return format == ToolFormat::None ? ToolFormat::Json : format;
 }
 
-/// Reads tools, JSON in the form of OpenAI's chats. `choice` is "auto",
-/// "required" or the name of a tool.
-static ToolsHandle readTools(const ModelHandle &handle, const std::string &json,
-                             const std::string &parser,
-                             const std::string &choice, bool isParallel) {
-  auto tools = std::make_shared<AnswerTools>();
+/// Reads tools, JSON in the form of OpenAI's chats. `allowed` has the paths of
+/// the names of tools that the answer may call, and the names; empty: all.
+static ToolsHandle
+readTools(const ModelHandle &handle, const std::string &json,
+          const std::string &parser, bool isRequired,
+          const std::vector<std::pair<std::string, std::string>> &allowed,
+          bool isParallel) {
   Result<ToolSet> set = ToolSet::read(json);
   if (!set)
     throw StatusError(
         {set.status().code(), strCat("tools", set.status().message())});
-  tools->set = *std::move(set);
-  tools->json = json;
-  tools->isParallel = isParallel;
-  tools->isRequired = choice != "auto";
-  tools->format = toolFormatOf(handle, parser, tools->isRequired);
-  if (tools->isRequired && choice != "required") {
-    if (!tools->set.find(choice))
-      throw StatusError(invalidArgument(
-          strCat("tool_choice: expected 'auto', 'none', 'required' or the name "
-                 "of one of 'tools', got '",
-                 choice, "'")));
-    tools->only = choice;
+  std::vector<std::string> names;
+  for (const auto &[path, name] : allowed) {
+    if (!set->find(name))
+      throw StatusError(invalidArgument(strCat(
+          path, ": expected the name of one of 'tools', got '", name, "'")));
+    names.push_back(name);
   }
-  return {std::move(tools)};
+  if (!names.empty())
+    set->restrictTo(names);
+  auto calls = std::make_shared<AnswerCalls>();
+  calls->tools = std::make_shared<const ToolSet>(*std::move(set));
+  calls->format = toolFormatOf(handle, parser, isRequired);
+  calls->isParallel = isParallel;
+  calls->isRequired = isRequired;
+  return {std::move(calls)};
 }
 
 /// Makes the text of an output. `reasoning` is empty for the continuation of a
@@ -119,7 +133,7 @@ makeAnswer(const ModelHandle &model, const std::string &reasoning,
   options.stops = stringsOf(stop, "stop");
   options.minTokens = countOf(minTokens, "min_tokens");
   if (tools)
-    options.tools = tools->tools;
+    options.tools = tools->calls;
   return take(AnswerText::create(model.loaded, std::move(options)));
 }
 
@@ -143,11 +157,13 @@ void python::bindText(nb::module_ &module) {
   module.def("call_form", &callForm, "model"_a);
   nb::class_<ToolsHandle>(module, "Tools")
       .def_prop_ro("is_required",
-                   [](const ToolsHandle &t) { return t.tools->isRequired; })
-      .def_prop_ro("has_strict",
-                   [](const ToolsHandle &t) { return t.tools->hasStrict(); });
+                   [](const ToolsHandle &t) { return t.calls->isRequired; })
+      .def_prop_ro("has_strict", [](const ToolsHandle &t) {
+        return t.calls->tools->hasStrict();
+      });
   module.def("read_tools", &readTools, "model"_a, "json"_a, "parser"_a,
-             "choice"_a, "is_parallel"_a);
+             "is_required"_a, "allowed"_a, "is_parallel"_a);
+  module.def("bad_word", &badWord, "model"_a, "path"_a, "word"_a);
   nb::class_<AnswerText>(module, "Answer").def("read_all", &readAll, "ids"_a);
   module.def("answer", &makeAnswer, "model"_a, "reasoning"_a, "prompt"_a,
              "stop"_a, "min_tokens"_a, "tools"_a.none());

@@ -19,7 +19,7 @@ struct ModelHandle {
 
 /// The tools of an answer.
 struct ToolsHandle {
-  std::shared_ptr<const AnswerTools> tools;
+  std::shared_ptr<const AnswerCalls> calls;
 };
 
 /// A session that its owner may close while other threads use it. The last

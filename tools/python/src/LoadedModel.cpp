@@ -17,9 +17,8 @@ LoadedModel::load(const std::string &path, const LoadOptions &options,
   MTP_ASSIGN_OR_RETURN(made->texts, loadTokenizer(*made->loaded));
   made->cached = std::move(cached);
   const EnvelopeInfo *envelope = made->loaded->envelope();
-  if (made->texts && envelope)
-    made->grammars.emplace(*made->texts, envelope->vocab,
-                           made->loaded->generation().eos);
+  made->answers.emplace(made->texts.get(), envelope ? envelope->vocab : 0,
+                        made->loaded->generation().eos);
   return std::shared_ptr<const LoadedModel>(std::move(made));
 }
 
@@ -85,21 +84,15 @@ Result<AnswerStart> LoadedModel::startOf(const AskedConstraint &asked) const {
     return AnswerStart();
   MTP_ASSIGN_OR_RETURN(ReasoningFormat format, reasoning(asked.reasoning));
   MTP_ASSIGN_OR_RETURN(const ChatTemplate *templates, chat());
-  AnswerStart start = {format, findReasoningPlace(format, asked.prompt)};
-  // A format is assumed even if the template has no marks.
-  if (start.place == ReasoningPlace::Before && asked.reasoning == "auto" &&
-      templates->source(/*hasTools=*/true).find(reasoningMarks(format).open) ==
-          std::string_view::npos)
-    start.place = ReasoningPlace::None;
-  return start;
+  if (asked.reasoning == "auto")
+    return findStart(format, asked.prompt,
+                     templates->source(/*hasTools=*/true));
+  return AnswerStart{format, findReasoningPlace(format, asked.prompt)};
 }
 
-AnswerGrammars::Made
+AnswerConstraints::Made
 LoadedModel::constraint(const AskedConstraint &asked) const {
-  if (!grammars || loaded->generation().eos.empty())
-    return failedPrecondition("expected an artifact with a tokenizer and end "
-                              "tokens, got one without");
   MTP_ASSIGN_OR_RETURN(AnswerStart start, startOf(asked));
-  return asked.tools ? grammars->findCalls(*asked.tools, start)
-                     : grammars->find(asked.source, asked.isCompact, start);
+  return asked.calls ? answers->findCalls(*asked.calls, start)
+                     : answers->findText(asked.source, asked.isCompact, start);
 }

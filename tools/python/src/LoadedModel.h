@@ -9,7 +9,7 @@
 #include "runtime/cache/FileCache.h"
 #include "runtime/chat/CallForm.h"
 #include "runtime/chat/ReasoningSplitter.h"
-#include "tools/python/src/AnswerGrammars.h"
+#include "runtime/constraint/answers/AnswerConstraints.h"
 
 #include <memory>
 #include <mutex>
@@ -23,7 +23,7 @@ struct AskedConstraint {
   grammar::Source source;
   bool isCompact = false;
   /// Null: the text of a grammar.
-  std::shared_ptr<const AnswerTools> tools;
+  std::shared_ptr<const AnswerCalls> calls;
   /// How the answer marks reasoning, and the text of its prompt. Empty: the
   /// answer continues a text.
   std::string reasoning, prompt;
@@ -54,7 +54,7 @@ public:
   Result<CallForm> callForm() const;
   /// Returns what an answer may be. Fails if the artifact has no tokenizer or
   /// no end tokens.
-  AnswerGrammars::Made constraint(const AskedConstraint &asked) const;
+  AnswerConstraints::Made constraint(const AskedConstraint &asked) const;
 
 private:
   LoadedModel() = default;
@@ -64,8 +64,7 @@ private:
   std::optional<cache::UsedFile> cached;
   std::shared_ptr<const Model> loaded;
   std::unique_ptr<Tokenizer> texts;
-  /// Absent: the artifact has no tokenizer or no envelope.
-  mutable std::optional<AnswerGrammars> grammars;
+  mutable std::optional<AnswerConstraints> answers;
   mutable std::once_flag isChatLoaded, isFormFound;
   mutable CallForm form;
   /// Null: not loaded yet, or none, or `chatStatus` is a failure.

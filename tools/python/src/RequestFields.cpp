@@ -31,6 +31,7 @@ static LogitsMode logitsOf(const std::string &name) {
 
 using Names = std::vector<std::string>;
 using Biases = std::vector<std::pair<int32_t, float>>;
+using Sequences = std::vector<std::vector<int32_t>>;
 
 /// Describes the values of a field's type, for errors.
 template <typename T>
@@ -48,6 +49,8 @@ static std::string describe() {
     return "strings";
   else if constexpr (std::is_same_v<T, Biases>)
     return "numbers by token ids";
+  else if constexpr (std::is_same_v<T, Sequences>)
+    return "texts or lists of token ids";
   else
     return "token ids";
 }
@@ -129,6 +132,7 @@ static void readLogits(const nb::dict &fields, Request &r) {
   for (auto [token, bias] : biases)
     r.rules.bias.push_back({token, bias});
   read(fields, "allowed_tokens", r.rules.allowedTokens);
+  read(fields, "bad_words", r.rules.badWords);
   read(fields, "logprobs", r.logprobs.output);
   read(fields, "prompt_logprobs", r.logprobs.prompt);
   std::string mode = "raw";
@@ -151,6 +155,7 @@ Request python::requestOf(const nb::dict &fields) {
   read(fields, "priority", r.priority);
   read(fields, "group", r.group);
   read(fields, "cache_salt", r.cacheSalt);
+  read(fields, "kind", r.kind);
   read(fields, "k", r.k);
   read(fields, "outputs", r.outputs);
   read(fields, "sees_drafts", r.seesDrafts);
@@ -185,7 +190,7 @@ python::constraintOf(const nb::dict &fields) {
     asked.prompt = nb::cast<std::string>(start[1]);
   }
   if (fields.contains("calls")) {
-    asked.tools = nb::cast<const ToolsHandle &>(fields["calls"]).tools;
+    asked.calls = nb::cast<const ToolsHandle &>(fields["calls"]).calls;
     return std::pair(std::move(asked), std::string("tools"));
   }
   if (!fields.contains("constraint"))

@@ -139,6 +139,7 @@ public:
   void storeLanes(Value value, Value pointer, Value mask = {}) override {
     store(value, pointer, mask);
   }
+  Value gatherLanes(Value base, Value indices, Value mask = {}) override;
   Value loadPacked(Value pointer, int64_t bits, int64_t count,
                    int64_t stride = 4) override;
   /// Loads a vector of f16 as f32.

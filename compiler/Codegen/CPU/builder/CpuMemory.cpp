@@ -54,6 +54,18 @@ Value CpuBuilder::load(Type type, Value pointer, Value mask) {
       builder.getI32IntegerAttr(align), /*nontemporal=*/UnitAttr());
 }
 
+Value CpuBuilder::gatherLanes(Value base, Value indices, Value mask) {
+  auto type = cast<VectorType>(indices.getType());
+  auto pointers = VectorType::get(type.getShape(), base.getType());
+  Value places = LLVM::GEPOp::create(builder, loc, pointers, i32Type(), base,
+                                     ArrayRef<LLVM::GEPArg>{indices});
+  if (!mask)
+    mask = cmp(Cmp::EQ, indices, indices);
+  return LLVM::masked_gather::create(builder, loc, type, places, mask,
+                                     ValueRange{constant(type, 0)},
+                                     builder.getI32IntegerAttr(4));
+}
+
 /// Returns the only lane that a mask selects. Returns nothing if the mask
 /// selects several lanes or is not constant.
 static std::optional<int64_t> onlyLane(Value mask) {

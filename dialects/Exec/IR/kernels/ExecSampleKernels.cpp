@@ -120,10 +120,13 @@ void ProcessLogitsKernelAttr::describe(ContractWriter &w) const {
     w.words(Extent(slots) * (2 * getNodes())); // path
     w.words(Extent(slots));                    // length
   }
-  w.words(Extent(slots) * ::mtp::kRuleWords);                      // rules
-  w.words(Extent(slots) * int64_t(::mtp::countWords(getWidth()))); // counts
-  w.words(Extent(slots) * getWidth());                             // bias
+  w.words(Extent(slots) * ::mtp::kRuleWords); // rules
+  int64_t vocab = getVocab() > 0 ? getVocab() : getWidth();
+  w.words(Extent(slots) * int64_t(::mtp::countWords(vocab))); // counts
+  w.words(Extent(slots) * vocab);                             // bias
   if (getMasks() > 0)
     w.words(Extent(slots) *
             (getMasks() * int64_t(::mtp::maskWords(getWidth())))); // masks
+  if (getVocab() > 0)
+    w.words(getWidth()); // tokens
 }

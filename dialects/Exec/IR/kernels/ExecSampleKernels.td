@@ -41,13 +41,14 @@ def Exec_ProcessLogitsKernel
     : Exec_Kernel<"ProcessLogits", "process_logits", 1, "Rows", (ins
         Exec_Size:$width, Exec_SizeOrNone:$parts, Exec_SizeOrNone:$nodes,
         Exec_SizeOrNone:$depth, Exec_Flag:$placed, Exec_SizeOrNone:$masks,
-        Exec_RowLimit:$slots)> {
+        Exec_SizeOrNone:$vocab, Exec_RowLimit:$slots)> {
   let summary = "logits with the rules of their slots, in place";
   let description = [{
     Buffers: [values, columns], logits, slots, positions, [places], [path,
-    length], rules, counts, bias, [masks]. The values and columns of `parts`
-    panels are present if `parts` is not 0, places with `placed`, path and
-    length if a window has `nodes`, and masks if a slot has `masks` rows.
+    length], rules, counts, bias, [masks], [tokens]. The values and columns of
+    `parts` panels are present if `parts` is not 0, places with `placed`, path
+    and length if a window has `nodes`, and masks if a slot has `masks` rows.
+    Columns stand for tokens below `vocab` if it is not 0.
   }];
 }
 

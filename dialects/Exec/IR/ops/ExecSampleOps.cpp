@@ -88,6 +88,8 @@ LogicalResult ProcessLogitsOp::verify() {
            << getResultTypes();
   if (!getMasks())
     return success();
+  if (getTokens()) // C7
+    return emitOpError("expected masks or tokens, got both");
   ArrayRef<int64_t> shape = shapeOf(getMasks());
   int64_t words = int64_t(::mtp::maskWords(columnsOf(getLogits())));
   int64_t nodes = getPath() ? columnsOf(getPath()) / 2 : 1;
@@ -115,6 +117,7 @@ KernelAttrInterface ProcessLogitsOp::makeKernel() {
                      .depth = getPath() ? int64_t(getDepth()) : 0,
                      .placed = bool(getPlaces()),
                      .masks = getMasks() ? shapeOf(getMasks())[1] : 0,
+                     .vocab = getTokens() ? columnsOf(getBias()) : 0,
                      .slots = rowLimitOf(getRules())});
 }
 

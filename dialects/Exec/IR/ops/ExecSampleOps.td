@@ -133,6 +133,9 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     are positions if they are not given. Without `path` the tokens before a row
     are the tokens of `counts`. With `draft` the rows only pick drafts.
 
+    With `tokens` a column stands for the token in its row of `tokens`, as in a
+    drafter's own vocabulary. `counts` and `bias` are of tokens.
+
     `masks` has a bit per token for the first nodes of each slot's window. A row
     has the mask of its node, which is node 0 without `path`.
 
@@ -154,6 +157,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
       given.
     - (C6) masks has three dimensions, a bit for each column in the smallest
       number of words, and a row for each of the first 16 nodes of path.
+    - (C7) masks and tokens are not given together.
   }];
   let inputs = (ins Optional<Exec_Rows>:$best,
                     Optional<Exec_NumberRows>:$columns, Exec_Rows:$logits,
@@ -163,6 +167,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
                     Optional<Exec_Numbers>:$length, Exec_NumberRows:$rules,
                     Exec_NumberRows:$counts, Exec_NumberRows:$bias,
                     Optional<Exec_StateWords>:$masks,
+                    Optional<Exec_NumberRows>:$tokens,
                     DefaultValuedAttr<I64Attr, "0">:$depth, UnitAttr:$draft);
   let results = (outs Exec_RowsResult:$y,
                       Variadic<Exec_CountedTensor<[F32, I32], [2],
@@ -172,6 +177,7 @@ def Exec_ProcessLogitsOp : Exec_CallOp<"process_logits", [
     `slots` $slots `positions` $positions (`places` $places^)?
     (`path` `(` $path^ `,` $length `)`)? (`depth` $depth^)?
     `by` `(` $rules `,` $counts `,` $bias `)` (`masks` $masks^)?
+    (`tokens` $tokens^)?
   }];
   let methods = [{
     ::llvm::SmallVector<::mlir::exec::Count> getKernelParams();

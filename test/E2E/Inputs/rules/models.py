@@ -126,7 +126,28 @@ RULES = {
 }
 
 
+# Models whose requests have rules of logits, and the rules of their requests: a bias, and the
+# repetition penalty, which all tokens have as soon as the text has all of them.
+RULED = {f"{name}_ruled": name for name in ("rejection", "rejection_best", "rejection_tree",
+                                            "block")}
+BIAS, REPETITION = {2: 1.5, 4: -math.inf, 6: -0.75}, 1.25
+RULE_FLAGS = [*(f"--logit-bias={token}={bias}" for token, bias in BIAS.items()),
+              f"--repetition-penalty={REPETITION}"]
+RULE_STATES = f"""mtp.state @logit_rules[256] : i32
+mtp.state @token_counts[{COLUMNS // 2}] : i32
+mtp.state @logit_bias[{COLUMNS}] : i32
+"""
+
+
+def ruled(row):
+    """Returns a row of logits after the rules of RULE_FLAGS."""
+    biased = [x + BIAS.get(token, 0.0) for token, x in enumerate(row)]
+    return [x / REPETITION if x > 0 else x * REPETITION for x in biased]
+
+
 def text(name, library="<rules.mlir>"):
+    states = RULE_STATES if name in RULED else ""
+    name = RULED.get(name, name)
     rule, says = RULES[name]
     is_tree, sees_q = "tree" in name, "%dl" in rule
     tree = f" tree {list(TREE)}" if is_tree else ""
@@ -161,7 +182,7 @@ def text(name, library="<rules.mlir>"):
     return f"""module attributes {{mtp.envelope = #mtp.envelope<{envelope}>}} {{
 mtp.weights files ["tables.safetensors"]
 mtp.import "{library}" [{', '.join(taken)}]
-mtp.round @generate {{
+{states}mtp.round @generate {{
   {draft_results} = {chain} {{
   {embed_of("drafter")}    mtp.yield %x : {rows}
   }} : {draft_types}

@@ -167,6 +167,12 @@ def check_refusals(server):
         check(error["type"], "invalid_request_error", "its type")
     status, error = server.refuse(**dict(BODY, prompt="word " * 200))
     check((status, error["code"]), (400, "context_length_exceeded"), "a long prompt")
+    # The first request is refused before it begins, the second one after its prompt.
+    for rules, names in [({"logit_bias": [[5, False]]}, "allowed tokens, a bias of -infinity"),
+                         ({"guided_regex": "0+"}, "allowed tokens, grammar")]:
+        status, error = server.refuse(**BODY, allowed_token_ids=[5], **rules)
+        check((status, error["message"].endswith(f"logit rules leave none ({names})")),
+              (400, True), error["message"])
 
 
 def check_strictness(server):

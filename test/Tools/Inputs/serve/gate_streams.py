@@ -176,13 +176,19 @@ def check_whole_answers(gate, servers, begin_again):
 FEATURES = [{"logprobs": 2}, {"presence_penalty": 0.9, "frequency_penalty": 0.4},
             {"repetition_penalty": 1.2, "logprobs": 0, "logit_bias": {"7": 1.5}},
             {"structured_outputs": {"regex": "([A-Z][a-z ,']*[.!?] )+"}, "logprobs": 1},
-            {"response_format": {"type": "json_object"}, "frequency_penalty": 0.2}]
+            {"response_format": {"type": "json_object"}, "frequency_penalty": 0.2},
+            {"bad_words": ["the", "a little", "was very", "to play with"]},
+            {"include": ["message.output_text.logprobs"], "top_logprobs": 1}]
 
 
 def featured(number):
-    return {"prompt": PROMPTS[number % len(PROMPTS)], "max_tokens": 300,
-            "temperature": number % 2 * 0.8, "seed": number // 2, "top_k": 0, "top_p": 1,
-            **FEATURES[number // 2 % len(FEATURES)]}
+    """Returns path and body of a request with a feature."""
+    feature = FEATURES[number // 2 % len(FEATURES)]
+    body = {"temperature": number % 2 * 0.8, "seed": number // 2, "top_k": 0, "top_p": 1, **feature}
+    prompt = PROMPTS[number % len(PROMPTS)]
+    if "include" in feature:
+        return "/v1/responses", {**body, "input": prompt, "max_output_tokens": 300}
+    return "/v1/completions", {**body, "prompt": prompt, "max_tokens": 300}
 
 
 def parts_of(choices):
@@ -194,33 +200,50 @@ def parts_of(choices):
             [choice["finish_reason"] for choice in choices if choice["finish_reason"]])
 
 
+def response_of(response):
+    """Returns texts, log-probabilities and end of a response."""
+    return [item["content"] for item in response["output"]], response["status"]
+
+
+def whole_of(server, path, body):
+    """Returns what a server answers without a stream."""
+    status, _, answer = server.ask("POST", path, body)
+    check(status, 200, f"the status of {body}: {answer}")
+    return response_of(answer) if path == "/v1/responses" else parts_of(answer["choices"])
+
+
 def check_features(gate, begin_server):
     """Kills a server under streams with features; each must be as its lone whole answer."""
     servers = [begin_server(), begin_server()]
-    bodies = [featured(number) for number in range(20)]
-    lone = [parts_of(servers[0].complete(**body)["choices"]) for body in bodies]
+    asked = [featured(number) for number in range(28)]
+    lone = [whole_of(servers[0], *one) for one in asked]
     begun, before = threading.Semaphore(0), gate.metric("mtp:gate_continued_streams_total")
 
-    def run(body):
+    def run(path, body):
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", gate.port,
                                                            timeout=120)) as connection:
-            connection.request("POST", "/v1/completions", json.dumps({**body, "stream": True}))
+            connection.request("POST", path, json.dumps({**body, "stream": True}))
             reply = connection.getresponse()
             check(reply.status, 200, f"the status of {body}")
             first = reply.read(1)
             begun.release()
             events = (first + reply.read()).decode().split("\n\n")
-        datas = [json.loads(event[6:]) for event in events if event.startswith("data: {")]
+        datas = [json.loads(line[6:]) for event in events for line in event.split("\n")
+                 if line.startswith("data: {")]
         check([data for data in datas if "error" in data], [], f"errors of {body}")
+        if path == "/v1/responses":
+            check([data["sequence_number"] for data in datas], list(range(len(datas))),
+                  "the numbers of a response's events")
+            return response_of(datas[-1]["response"])
         return parts_of([choice for data in datas for choice in data["choices"]])
 
-    with ThreadPoolExecutor(len(bodies)) as pool:
-        streams = [pool.submit(run, body) for body in bodies]
-        for _ in range(len(bodies) // 2):
+    with ThreadPoolExecutor(len(asked)) as pool:
+        streams = [pool.submit(run, *one) for one in asked]
+        for _ in range(len(asked) // 2):
             begun.acquire()
         end_busiest(servers, signal.SIGKILL)
-        for body, stream_of, whole in zip(bodies, streams, lone):
-            check(stream_of.result(), whole, f"a stream of {body}")
+        for one, stream_of, whole in zip(asked, streams, lone):
+            check(stream_of.result(), whole, f"a stream of {one}")
     moved = gate.metric("mtp:gate_continued_streams_total") - before
     check(moved >= 3, True, f"streams with features that went on elsewhere ({moved:g})")
 

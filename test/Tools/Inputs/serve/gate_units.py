@@ -36,10 +36,20 @@ class JournalTest(unittest.TestCase):
         for name in journal.UNCONTINUED:
             self.assertTrue(marked(**{name: None}))
             self.assertFalse(marked(**{name: 1}), name)
-        for name in ("logprobs", "presence_penalty", "tools", "response_format", "grammar"):
+        for name in ("logprobs", "presence_penalty", "tools", "response_format", "grammar",
+                     "bad_words"):
             self.assertTrue(marked(**{name: 1}), name)
-        self.assertTrue(marked(include=["reasoning.encrypted_content"]))
-        self.assertFalse(marked(include=[journal.SCORED]))
+        self.assertTrue(marked(include=["message.output_text.logprobs"]))
+
+    def test_keeps_scores_with_their_tokens(self):
+        one = self.journal(BODY)
+        for tokens, scores in (([4], [[1]]), ([], None), ([5, 6], [[2, 0, 3], [-4]])):
+            answer = {"index": 0, "tokens": tokens}
+            if scores:
+                answer["scores"] = scores
+            one.take(comment({"events": 1, "answers": [answer]}))
+        self.assertEqual(json.loads(one.body())["resume"]["answers"], [
+            {"tokens": [4, 5, 6], "scores": [[1], [2, 0, 3], [-4]]}])
 
     def test_keeps_the_clients_bytes(self):
         body = self.journal(BODY).body()

@@ -102,6 +102,33 @@ def check_tools(client):
     check((call.function.name, json.loads(call.function.arguments)), ("f", {}), "a required call")
 
 
+def check_allowed_tools(client):
+    schema = {"type": "object", "additionalProperties": False}
+    tools = [{"type": "function", "function": {"name": name, "parameters": schema}}
+             for name in ("f", "g")]
+    body = dict(TALK, max_completion_tokens=60, parallel_tool_calls=False)
+    for name in ("f", "g"):
+        allowed = [{"type": "function", "function": {"name": name}}]
+        answer = client.chat.completions.create(
+            tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools":
+                                      {"mode": "required", "tools": allowed}}, **body)
+        [call] = answer.choices[0].message.tool_calls
+        check(call.function.name, name, "an allowed call")
+        choice = {"type": "allowed_tools", "mode": "required",
+                  "tools": [{"type": "function", "name": name}]}
+        answer = client.responses.create(
+            model="m", input="one", max_output_tokens=60, parallel_tool_calls=False,
+            tools=[{"type": "function", **tool["function"]} for tool in tools], tool_choice=choice)
+        [call] = answer.output
+        check((call.type, call.name), ("function_call", name), "an allowed call of a response")
+        check(answer.tool_choice.to_dict(), choice, "the choice in a response")
+    error = refused(openai.BadRequestError, lambda: client.chat.completions.create(
+        tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools":
+                                  {"mode": "auto", "tools": [
+                                      {"type": "function", "function": {"name": "x"}}]}}, **body))
+    check(error.param, "tool_choice.allowed_tools.tools[0].function.name", "an unknown tool")
+
+
 def check_rest(client, server):
     check([model.id for model in client.models.list()], ["m"], "models")
     check(client.models.retrieve("m").object, "model", "a model")
@@ -130,6 +157,7 @@ with Server(ARTIFACT, "--strict", "--chat-template", "openai.jinja", "--api-key"
     check_completions(client)
     check_chats(client)
     check_tools(client)
+    check_allowed_tools(client)
     check_responses(client)
     check_rest(client, server)
     asyncio.run(check_together(server, alone(ARTIFACT, "the one", max_tokens=12,

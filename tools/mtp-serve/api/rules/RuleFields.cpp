@@ -20,8 +20,7 @@ static MaybeError needRules(std::string_view field, const Reading &to) {
   return wrongField(std::string(field),
                     strCat("expected no '", field,
                            "', as the model was imported with "
-                           "--without-logit-rules or an --accept rule other "
-                           "than exact"));
+                           "--without-logit-rules"));
 }
 
 /// Reads a penalty that is off at `neutral`.

@@ -120,9 +120,45 @@ static bool readWord(std::string_view word, ToolChoice &choice) {
   return true;
 }
 
-/// Reads a word, or an object of the type "function" with the tool's name.
-/// Chats have the name in a member `function`, and responses have it at the
-/// top.
+/// Reads the name of a tool {"type": "function", ...}. Chats have the name in a
+/// member `function`, and responses have it at the top.
+static Status readName(std::string path, const element &value, ToolApi api,
+                       AllowedTool &tool) {
+  element function = value;
+  if (api == ToolApi::Chats) {
+    path += ".function";
+    if (value.at_key("function").get(function))
+      return invalidArgument(strCat(path, ": expected an object, got none"));
+  }
+  tool = {std::string(textAt(function, "name")), path + ".name"};
+  return okStatus();
+}
+
+/// Reads the members `mode` and `tools`.
+static Status readAllowed(const std::string &path, const element &value,
+                          ToolApi api, ToolUse &use) {
+  std::string_view mode = textAt(value, "mode");
+  if (mode == "none" || !readWord(mode, use.choice))
+    return invalidArgument(
+        strCat(path, ".mode: expected 'auto' or 'required', got ",
+               mode.empty() ? "none" : strCat("'", mode, "'")));
+  array list;
+  element given;
+  if (value.at_key("tools").get(given) || given.get(list) || list.size() == 0)
+    return invalidArgument(
+        strCat(path, ".tools: expected an array of one tool or more"));
+  size_t index = 0;
+  for (element tool : list) {
+    std::string at = strCat(path, ".tools[", index++, "]");
+    MTP_RETURN_IF_ERROR(checkType(at, tool, api));
+    MTP_RETURN_IF_ERROR(readName(at, tool, api, use.allowed.emplace_back()));
+  }
+  return okStatus();
+}
+
+/// Reads a word, an object of the type "function" with the tool's name, or an
+/// object of the type "allowed_tools" with several names. Chats have its
+/// members in a member `allowed_tools`, and responses have them at the top.
 static Status readOpenAiChoice(const element &value, ToolApi api,
                                ToolUse &use) {
   std::string_view word;
@@ -132,31 +168,37 @@ static Status readOpenAiChoice(const element &value, ToolApi api,
   use.givenChoice = simdjson::minify(value);
   if (readWord(word, use.choice))
     return okStatus();
-  if (isWord || word != "function")
+  if (isWord || (word != "function" && word != "allowed_tools"))
     return expected("tool_choice",
                     "'auto', 'none', 'required' or an object of the type "
-                    "'function'",
+                    "'function' or 'allowed_tools'",
                     value);
-  element function = value;
-  if (api == ToolApi::Chats && value.at_key("function").get(function))
-    return invalidArgument("tool_choice.function: expected an object, got "
+  if (word == "function") {
+    use.choice = ToolChoice::Required;
+    return readName("tool_choice", value, api, use.allowed.emplace_back());
+  }
+  if (api != ToolApi::Chats)
+    return readAllowed("tool_choice", value, api, use);
+  element members;
+  if (value.at_key("allowed_tools").get(members))
+    return invalidArgument("tool_choice.allowed_tools: expected an object, got "
                            "none");
-  use.choice = ToolChoice::Named;
-  use.named = textAt(function, "name");
-  return okStatus();
+  return readAllowed("tool_choice.allowed_tools", members, api, use);
 }
 
 /// Reads Anthropic's {"type": "auto", "disable_parallel_tool_use": a flag}.
 static Status readMessagesChoice(const element &value, ToolUse &use) {
   std::string_view type = textAt(value, "type");
-  if (type == "tool")
-    use.choice = ToolChoice::Named;
-  else if (!readWord(type == "any" ? "required" : type, use.choice) ||
-           type == "required")
+  if (type == "tool") {
+    use.choice = ToolChoice::Required;
+    use.allowed.push_back(
+        {std::string(textAt(value, "name")), "tool_choice.name"});
+  } else if (!readWord(type == "any" ? "required" : type, use.choice) ||
+             type == "required") {
     return expected("tool_choice",
                     "an object whose 'type' is 'auto', 'any', 'tool' or 'none'",
                     value);
-  use.named = textAt(value, "name");
+  }
   element flag;
   bool isSingle = false;
   if (!value.at_key("disable_parallel_tool_use").get(flag) &&
@@ -193,16 +235,21 @@ Status serve::toolStatus(const Status &status, ToolApi api) {
   return {status.code(), "tools" + message};
 }
 
-static Status checkChoice(const ToolUse &use) {
-  if (use.choice == ToolChoice::Auto || use.choice == ToolChoice::None)
-    return okStatus();
-  if (!use.set)
+/// Applies `tool_choice` to the tools; null: there are none.
+static Status applyChoice(const ToolUse &use, ToolSet *set) {
+  if (!set && (use.mustCall() || !use.allowed.empty()))
     return invalidArgument(
         "tool_choice: expected 'tools' with this choice, got none");
-  if (use.choice == ToolChoice::Named && !use.set->find(use.named))
-    return invalidArgument(
-        strCat("tool_choice: expected the name of one of 'tools', got '",
-               use.named, "'"));
+  std::vector<std::string> names;
+  for (const AllowedTool &tool : use.allowed) {
+    if (!set->find(tool.name))
+      return invalidArgument(
+          strCat(tool.path, ": expected the name of one of 'tools', got '",
+                 tool.name, "'"));
+    names.push_back(tool.name);
+  }
+  if (!names.empty())
+    set->restrictTo(names);
   return okStatus();
 }
 
@@ -211,9 +258,11 @@ Status serve::settleTools(ToolUse &use) {
     Result<ToolSet> set = ToolSet::read("[" + use.items + "]");
     if (!set)
       return toolStatus(set.status(), use.api);
+    MTP_RETURN_IF_ERROR(applyChoice(use, &*set));
     use.set = std::make_shared<const ToolSet>(*std::move(set));
+  } else {
+    MTP_RETURN_IF_ERROR(applyChoice(use, nullptr));
   }
-  MTP_RETURN_IF_ERROR(checkChoice(use));
   if (use.choice == ToolChoice::None)
     use.set = nullptr;
   if (use.set && use.facts.format == ToolFormat::None)

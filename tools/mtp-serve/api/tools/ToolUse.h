@@ -10,12 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mtp::serve {
 
-/// Whether an answer calls tools: as the model decides, never, at least once,
-/// or the tool of a name.
-enum class ToolChoice : uint8_t { Auto, None, Required, Named };
+/// Whether an answer calls tools: as the model decides, never, or at least
+/// once.
+enum class ToolChoice : uint8_t { Auto, None, Required };
 
 /// The APIs that have tools: OpenAI's chats, OpenAI's responses, and
 /// Anthropic's messages.
@@ -27,9 +28,15 @@ struct ToolFacts {
   CallForm form;
 };
 
+/// A tool that `tool_choice` allows, and the path of its name in the request.
+struct AllowedTool {
+  std::string name, path;
+};
+
 /// The tools of a request, and which of them its answers may call.
 struct ToolUse {
-  /// The tools that answers may call. Null: answers have no calls.
+  /// The tools of the request, of which answers may call the callable ones.
+  /// Null: answers have no calls.
   std::shared_ptr<const ToolSet> set;
   ToolFacts facts;
   /// The tools as JSON in the form of OpenAI's chats, without brackets, and the
@@ -38,17 +45,15 @@ struct ToolUse {
   size_t count = 0;
   ToolApi api = ToolApi::Chats;
   ToolChoice choice = ToolChoice::Auto;
-  /// The tool that `choice` names.
-  std::string named;
+  /// The tools that answers may call; empty: all.
+  std::vector<AllowedTool> allowed;
   /// Whether an answer may have several calls.
   bool isParallel = true;
   /// Whether a grammar restricts calls to the schemas of the tools.
   bool isRestricted = false;
 
   /// Returns whether each answer has a call.
-  bool mustCall() const {
-    return choice == ToolChoice::Required || choice == ToolChoice::Named;
-  }
+  bool mustCall() const { return choice == ToolChoice::Required; }
 };
 
 } // namespace mtp::serve

@@ -1,0 +1,142 @@
+//===- VocabularyChoice.cpp - Tokens that a drafter proposes --------------===//
+
+#include "runtime/profile/VocabularyChoice.h"
+#include "runtime/core/StrCat.h"
+#include "runtime/profile/TreeChoice.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace mtp;
+using namespace mtp::profile;
+
+/// The number of outcomes from which a rate is used.
+static constexpr uint64_t kLeastTried = 20;
+/// Sizes are multiples of this number, and the gain that counts.
+static constexpr size_t kStep = 32;
+static constexpr double kLeastGain = 1.01;
+
+namespace {
+/// Expected speed of rounds by the size of the vocabulary.
+class VocabularySpeed {
+public:
+  VocabularySpeed(const Profile &profile, RoundCosts costs,
+                  MeasuredDrafts drafts)
+      : head(profile.head), costs(std::move(costs)), drafts(std::move(drafts)),
+        shares(slotShares(profile.load, this->costs.mostSlots())) {
+    Outcomes outcomes = profile.allOutcomes();
+    for (size_t i = 0; i < outcomes.tried.size(); ++i) {
+      if (outcomes.tried[i] < kLeastTried)
+        break;
+      rates.push_back(double(outcomes.accepted[i]) / double(outcomes.tried[i]));
+    }
+  }
+
+  bool hasRates() const { return !rates.empty(); }
+
+  /// Returns the tokens per second over plain steps, with the best number of
+  /// drafts for each number of slots. The head has `columns` columns and keeps
+  /// a share of the accepted drafts.
+  double gain(double columns, double kept) const {
+    double sum = 0;
+    for (const auto &[slots, share] : shares) {
+      double best = 1, tokens = 1, all = 1;
+      for (uint32_t k = 1; k <= rates.size(); ++k) {
+        all *= rates[k - 1] * kept;
+        tokens += all;
+        best = std::max(best, tokens * costs.target(slots) /
+                                  seconds(k, slots, columns));
+      }
+      sum += share * best;
+    }
+    return sum;
+  }
+
+private:
+  double seconds(uint32_t k, double slots, double columns) const {
+    double passes =
+        k * costs.drafter(1) +
+        drafts.moreRows(k, slots) * (costs.drafter(2) - costs.drafter(1));
+    double saved = head.share * (1 - columns / head.vocab);
+    return costs.target(slots * (k + 1)) + passes * (1 - saved);
+  }
+
+  DraftHead head;
+  RoundCosts costs;
+  MeasuredDrafts drafts;
+  std::map<uint32_t, double> shares;
+  std::vector<double> rates;
+};
+} // namespace
+
+/// Returns tokens and the number of their accepted drafts, the most frequent
+/// first.
+static std::vector<std::pair<uint64_t, uint32_t>>
+tokensByCount(const TokenCounts &counts, uint32_t vocab) {
+  std::vector<std::pair<uint64_t, uint32_t>> order;
+  for (const auto &[token, count] : counts.counts)
+    if (count.accepted > 0 && token < vocab)
+      order.emplace_back(count.accepted, token);
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const auto &of) { return of.first; });
+  return order;
+}
+
+Result<VocabularyChoice>
+profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
+  if (profile.head.vocab == 0)
+    return failedPrecondition(
+        "head: expected a drafter whose head reads the whole vocabulary, got "
+        "none; measure such an artifact with mtp-tune");
+  MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
+  if (!drafts.isChain())
+    return failedPrecondition(strCat("model.drafter: expected a chain, got '",
+                                     profile.model.drafter, "'"));
+  MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
+  VocabularySpeed speed(profile, std::move(costs), drafts);
+  auto order = tokensByCount(profile.tokens, profile.head.vocab);
+  if (!speed.hasRates() || order.empty())
+    return failedPrecondition(
+        strCat("tokens: expected tokens that were accepted at least ",
+               kLeastTokenCount, " times, got none; measure longer texts"));
+  uint64_t accepted = 0, kept = 0;
+  for (uint64_t count : profile.allOutcomes().accepted)
+    accepted += count;
+  VocabularyChoice choice;
+  choice.vocab = profile.head.vocab;
+  choice.counted = uint32_t(order.size());
+  double whole = speed.gain(choice.vocab, 1);
+  size_t best = 0;
+  for (size_t size = 1; size <= order.size(); ++size) {
+    kept += order[size - 1].first;
+    if (size % kStep != 0 && size != order.size())
+      continue;
+    double covered =
+        std::min(double(kept) / double(std::max<uint64_t>(accepted, 1)), 1.0);
+    double gain = speed.gain(double(size), covered) / whole;
+    if (gain < kLeastGain || gain <= choice.gain)
+      continue;
+    choice.gain = gain;
+    choice.covered = covered;
+    best = size;
+  }
+  for (size_t i = 0; i < best; ++i)
+    choice.tokens.push_back(int32_t(order[i].second));
+  std::ranges::sort(choice.tokens);
+  return choice;
+}
+
+std::string profile::vocabularyText(const VocabularyChoice &choice) {
+  if (choice.tokens.empty())
+    return strCat("draft vocabulary: all ", choice.vocab,
+                  " tokens; no part of the ", choice.counted,
+                  " tokens with counts pays\n");
+  char text[120];
+  std::snprintf(text, sizeof(text),
+                "%.2f of the accepted drafts, %.2f of the whole vocabulary's "
+                "tokens per second",
+                choice.covered, choice.gain);
+  return strCat("draft vocabulary: ", choice.tokens.size(), " of ",
+                choice.vocab, " tokens, ", text,
+                " (mtpc --draft-vocab=profile)\n");
+}
