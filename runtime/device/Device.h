@@ -38,6 +38,17 @@ struct ReadPart {
   void *target = nullptr;
 };
 
+/// A launch of rounds that a session expects.
+struct ExpectedLaunch {
+  uint32_t program = 0, n = 1;
+  /// Whether round follows round, as by startRounds().
+  bool repeats = false;
+  /// Whether to prepare the launch now.
+  bool isPrepared = false;
+  /// Share of all rounds that run so.
+  double share = 0;
+};
+
 /// A part of a program. If the program may stop, the halves are the commands
 /// before and from Program::cut on. After both halves come the commands that
 /// only outputs for requests need (Program::onRequest).
@@ -80,6 +91,11 @@ public:
   virtual Result<std::string> useLibrary() {
     return unimplemented("the machine has no library of products");
   }
+
+  /// Prepares launches, the most frequent first. Later the device keeps what
+  /// frequent launches need longer than what others need. Missing memory is no
+  /// error: a launch prepares the rest.
+  virtual Status expect(std::span<const ExpectedLaunch>) { return okStatus(); }
 
   /// Starts a round with the output `again`, for n slots, after all writes.
   /// Round follows round without the host until the output ends the launch

@@ -3,6 +3,8 @@
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "runtime/schema/DeviceLoop.h"
+#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +27,9 @@ static constexpr double kFewerThreads = 0.97;
 
 /// The number of passes that a cost model of passes gets.
 static constexpr size_t kMostPasses = 6;
+
+/// Share of rounds from which a launch is expected.
+static constexpr double kExpectedShare = 1e-3;
 
 /// Returns the costs of a machine with a number of threads; null if there are
 /// none. Fails if the profile is of other machines.
@@ -215,9 +220,67 @@ Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
   ProfileCosts costs;
   MTP_ASSIGN_OR_RETURN(const profile::MachineCosts *own,
                        findMachine(profile, machine, threads, costs.notes));
+  costs.machine = own;
   if (own)
     takeCosts(*own, plan, costs);
   takeOutcomes(profile, costs);
   takeKinds(profile, costs);
   return costs;
+}
+
+uint64_t mtp::graphNodesOf(const Plan &plan, uint32_t program, bool repeats) {
+  uint64_t nodes = 0;
+  for (const Command &command : plan.programs[program].ownCommands())
+    nodes += !plan.kernelOf(command).for_rules();
+  return nodes + kNodesOfGraph + (repeats ? nodes + kNodesOfLoop : 0);
+}
+
+/// Returns the programs of rounds without prompts for a k and a number of
+/// slots: one for each range of positions.
+static std::vector<uint32_t> programsOf(const Plan &plan, uint32_t k,
+                                        uint32_t slots) {
+  std::vector<uint32_t> programs;
+  for (uint32_t i = 0; i < plan.programs.size(); ++i) {
+    const Program &of = plan.programs[i];
+    if (of.kind == schema::ProgramKind::Decode && of.prompts == 0 &&
+        of.k == k && of.covers(slots))
+      programs.push_back(i);
+  }
+  return programs;
+}
+
+CapturePlan mtp::planCaptures(const Plan &plan,
+                              const profile::MachineCosts &machine,
+                              const profile::Load &load,
+                              const CaptureLimits &limits) {
+  profile::CaptureInput input;
+  input.mostSlots = limits.slots;
+  input.mostK = limits.k;
+  input.mostNodes = kMostRoundNodes;
+  input.nodesOf = [&](uint32_t k, uint32_t slots) {
+    uint64_t nodes = 0;
+    for (uint32_t program : programsOf(plan, k, slots))
+      nodes += graphNodesOf(plan, program, limits.repeats);
+    return nodes;
+  };
+  CapturePlan result;
+  auto choice = profile::chooseCaptures(machine, load, input);
+  if (!choice)
+    return result;
+  result.sizes = std::move(choice->sizes);
+  uint64_t nodes = 0;
+  for (const profile::CaptureGraph &graph : choice->graphs) {
+    if (graph.share < kExpectedShare)
+      break;
+    nodes += graph.nodes;
+    bool isBuilt = nodes <= uint64_t(tunable::kPreparedNodes.value);
+    for (uint32_t program : programsOf(plan, graph.k, graph.slots)) {
+      if (limits.repeats)
+        result.launches.push_back(
+            {program, graph.slots, /*repeats=*/true, isBuilt, graph.share});
+      result.launches.push_back(
+          {program, graph.slots, /*repeats=*/false, isBuilt, graph.share});
+    }
+  }
+  return result;
 }

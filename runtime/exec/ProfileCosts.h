@@ -5,8 +5,9 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/core/Result.h"
+#include "runtime/device/Device.h"
 #include "runtime/exec/schedule/DraftPolicy.h"
-#include "runtime/profile/Profile.h"
+#include "runtime/profile/CaptureChoice.h"
 
 #include <map>
 
@@ -24,6 +25,8 @@ struct ProfileCosts {
   std::vector<Pass> prefills, rounds;
   /// By kind of request, the acceptance of drafts by position.
   std::map<std::string, std::vector<double>> kinds;
+  /// The machine's costs in the profile; null if there are none.
+  const profile::MachineCosts *machine = nullptr;
   /// Reasons why parts were left out, one line of text each.
   std::vector<std::string> notes;
 };
@@ -39,6 +42,29 @@ uint32_t threadsFor(const profile::Profile &profile, const std::string &machine,
 Result<ProfileCosts> matchProfile(const profile::Profile &profile,
                                   const Plan &plan, const std::string &machine,
                                   uint32_t threads);
+
+/// Sizes of a session for a choice of graphs.
+struct CaptureLimits {
+  uint32_t slots = 1, k = 0;
+  /// Whether launches may have several rounds.
+  bool repeats = false;
+};
+
+/// The graphs of a session.
+struct CapturePlan {
+  profile::CaptureSizes sizes;
+  /// Launches of rounds, the most frequent first.
+  std::vector<ExpectedLaunch> launches;
+};
+
+/// Returns the nodes of a round's graphs: alone, and in a loop if `repeats`.
+uint64_t graphNodesOf(const Plan &plan, uint32_t program, bool repeats);
+
+/// Chooses graphs by the costs of a machine and the load. Without a load or
+/// costs each number of slots has a graph, and no launch is expected.
+CapturePlan planCaptures(const Plan &plan, const profile::MachineCosts &machine,
+                         const profile::Load &load,
+                         const CaptureLimits &limits);
 
 } // namespace mtp
 

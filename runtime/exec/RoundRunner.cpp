@@ -2,6 +2,7 @@
 
 #include "runtime/exec/RoundRunner.h"
 #include "runtime/core/StrCat.h"
+#include "runtime/exec/ProfileCosts.h"
 #include "runtime/schema/LogitRules.h"
 
 #include <algorithm>
@@ -449,5 +450,8 @@ void RoundRunner::countSeconds(double seconds) {
   shape.k = cost.k;
   shape.rows = cost.rows;
   shape.positions = cost.positions;
+  if (parts.inner.device != DeviceKind::Cpu)
+    shape.nodes = uint32_t(
+        graphNodesOf(parts.inner.plan(), work.program, parts.host.hasRing()));
   parts.recorder->addCost(shape, work.program, seconds);
 }

@@ -19,6 +19,9 @@ public:
   /// Starts rounds if none are under way, and reads finished rounds.
   Status run();
 
+  /// Sets the numbers of slots with programs of their own.
+  void setCaptures(profile::CaptureSizes sizes) { captures = std::move(sizes); }
+
   const DraftPolicy::LearnedCosts &learned() const { return planner.learned(); }
 
 private:

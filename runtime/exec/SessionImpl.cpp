@@ -92,6 +92,20 @@ Status Session::Impl::startGeneration() {
   for (ProfileCosts::Pass pass : costs.rounds)
     prompts->planner().addRound(pass.rows, pass.seconds);
   rounds = std::make_unique<RoundRunner>(*parts, *prompts);
+  return prepareGraphs(costs);
+}
+
+/// Chooses the graphs of rounds by a profile, and builds the most used ones.
+/// Sizes that the caller has set stay.
+Status Session::Impl::prepareGraphs(const ProfileCosts &costs) {
+  if (inner.device == DeviceKind::Cpu || !costs.machine ||
+      !options.captureSizes.empty())
+    return okStatus();
+  CapturePlan plan =
+      planCaptures(inner.plan(), *costs.machine, inner.profile->load,
+                   {options.maxSlots, options.k, options.roundsPerLaunch > 1});
+  MTP_RETURN_IF_ERROR(executable->expect(plan.launches));
+  rounds->setCaptures(std::move(plan.sizes));
   return okStatus();
 }
 

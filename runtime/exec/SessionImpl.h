@@ -62,6 +62,7 @@ public:
 private:
   Status startGeneration();
   Result<ProfileCosts> readProfile() const;
+  Status prepareGraphs(const ProfileCosts &costs);
   Status advance();
   Status checkRequest(const Request &request) const;
   void setDrafts(Sequence &sequence) const;

@@ -1,17 +1,19 @@
 //===- CaptureChoice.cpp - Which rounds get their own graphs --------------===//
 
 #include "runtime/profile/CaptureChoice.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/schema/DeviceLoop.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 using namespace mtp;
 using namespace mtp::profile;
 
-/// Share of rounds that each shape has at least: no shape is impossible.
-static constexpr double kLeastShare = 1e-6;
+/// Share of rounds that all shapes together have in equal parts: loads change.
+static constexpr double kUnseenShare = 0.05;
 /// Seconds to build a node: 17,207 nodes take 0.17 s on an H100
 /// (tools/gpu-check/MEASURED.md).
 static constexpr double kNodeSeconds = 1e-5;
@@ -19,9 +21,10 @@ static constexpr double kNodeSeconds = 1e-5;
 static constexpr double kHorizon = 1e5;
 /// Candidates for captured sizes between a power of two and the next one.
 static constexpr uint32_t kCandidates = 32;
-/// Steps of a bisection, and the ratio of two prices that are tried.
+/// Steps of a bisection, the ratio of two prices that are tried, and their
+/// limit.
 static constexpr int kSteps = 40;
-static constexpr double kPriceStep = 1.5;
+static constexpr double kPriceStep = 1.5, kMostPrice = 1e-3;
 
 uint32_t profile::capturedSize(const CaptureSizes &sizes, uint32_t k,
                                uint32_t slots) {
@@ -83,6 +86,10 @@ std::vector<uint32_t> CaptureChooser::sizesOf(const RoundsOfK &of,
     uint32_t size = candidates[j];
     least[j] = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i <= j; ++i) {
+      // No round has more padding than slots, whatever the next load is.
+      uint32_t first = i == 0 ? 1 : candidates[i - 1] + 1;
+      if (2 * first < size)
+        continue;
       double done = i == 0 ? 0 : least[i - 1];
       double share =
           of.before[size] - (i == 0 ? 0 : of.before[candidates[i - 1]]);
@@ -155,12 +162,11 @@ CaptureChoice CaptureChooser::choose() const {
   CaptureChoice choice;
   choice.graphs = graphsOf({});
   choice.seconds = choice.exactSeconds = secondsOf(choice.graphs);
-  // A higher price of a node leaves fewer graphs, down to one for each k.
-  double price = kNodeSeconds / kHorizon;
-  for (size_t count = SIZE_MAX; count > rounds.size(); price *= kPriceStep) {
+  // A higher price of a node leaves fewer graphs.
+  for (double price = kNodeSeconds / kHorizon; price < kMostPrice;
+       price *= kPriceStep) {
     CaptureSizes sizes = sizesAt(price);
     std::vector<CaptureGraph> graphs = graphsOf(sizes);
-    count = graphs.size();
     double seconds = secondsOf(graphs);
     if (seconds >= choice.seconds)
       continue;
@@ -182,36 +188,27 @@ CaptureChoice CaptureChooser::choose() const {
 // From a profile
 //===----------------------------------------------------------------------===//
 
-/// Returns the share of rounds by k and number of slots. Without counts of
-/// rounds, all k are equally frequent, and so are the slots of a bucket.
+/// Returns the share of rounds by k and number of slots; nothing without a
+/// load.
 static std::vector<std::vector<double>> sharesOf(const Load &load,
                                                  const CaptureInput &input) {
   std::vector<std::vector<double>> shares(
       input.mostK + 1, std::vector<double>(input.mostSlots + 1, 0));
   double all = 0;
-  auto add = [&](uint32_t k, uint32_t slots, double count) {
-    if (k <= input.mostK && slots >= 1 && slots <= input.mostSlots) {
-      shares[k][slots] += count;
-      all += count;
-    }
-  };
-  for (const auto &[shape, count] : load.rounds)
-    add(shape.second, shape.first, double(count));
-  for (size_t bucket = 0; load.rounds.empty() && bucket < load.slots.size();
-       ++bucket) {
-    uint64_t first = uint64_t(1) << bucket;
-    uint64_t last = std::min<uint64_t>(2 * first - 1, input.mostSlots);
-    for (uint64_t slots = first; slots <= last; ++slots)
-      for (uint32_t k = 0; k <= input.mostK; ++k)
-        add(k, uint32_t(slots),
-            double(load.slots[bucket]) / double(last - first + 1));
+  for (const auto &[shape, count] : load.rounds) {
+    auto [slots, k] = shape;
+    if (k > input.mostK || slots < 1 || slots > input.mostSlots)
+      continue;
+    shares[k][slots] += double(count);
+    all += double(count);
   }
   if (all == 0)
     return {};
-  double shapes = double(input.mostSlots) * double(input.mostK + 1);
+  double unseen =
+      kUnseenShare / double(input.mostSlots) / double(input.mostK + 1);
   for (std::vector<double> &own : shares)
     for (uint32_t slots = 1; slots <= input.mostSlots; ++slots)
-      own[slots] = own[slots] / all * (1 - kLeastShare * shapes) + kLeastShare;
+      own[slots] = own[slots] / all * (1 - kUnseenShare) + unseen;
   return shares;
 }
 
@@ -220,17 +217,22 @@ namespace {
 using SecondsBySlots = std::map<uint32_t, std::pair<double, double>>;
 } // namespace
 
-/// Returns the seconds of a number of slots, on lines between the measured
-/// numbers; beyond them, as at the nearest number.
+/// Returns the seconds of a number of slots, on lines through the two nearest
+/// measured numbers. Fewer slots than the least number take its time, and the
+/// time of a single number grows with the slots.
 static double secondsAt(const SecondsBySlots &of, uint32_t slots) {
   auto meanOf = [](const auto &point) {
     return point.second.first / point.second.second;
   };
   auto high = of.lower_bound(slots);
-  if (high == of.end())
-    return meanOf(*std::prev(high));
-  if (high->first == slots || high == of.begin())
+  if (high == of.begin())
     return meanOf(*high);
+  if (high == of.end())
+    --high;
+  if (high->first == slots)
+    return meanOf(*high);
+  if (high == of.begin())
+    return meanOf(*high) * slots / high->first;
   auto low = std::prev(high);
   double share = double(slots - low->first) / double(high->first - low->first);
   return meanOf(*low) + (meanOf(*high) - meanOf(*low)) * share;
@@ -300,4 +302,31 @@ profile::captureInputOf(const MachineCosts &machine) {
     return own == nodes.end() ? nodes.rbegin()->second : own->second;
   };
   return input;
+}
+
+std::optional<CaptureChoice> profile::capturesOf(const MachineCosts &machine,
+                                                 const Load &load) {
+  std::optional<CaptureInput> input = captureInputOf(machine);
+  if (!input)
+    return std::nullopt;
+  return chooseCaptures(machine, load, *input);
+}
+
+std::string profile::captureText(const CaptureChoice &choice) {
+  char numbers[160];
+  std::snprintf(numbers, sizeof(numbers),
+                "%.3f times the rate of a graph for each number of slots "
+                "(predicted), padding in %.1f %% of rounds",
+                choice.exactSeconds / choice.seconds, choice.padded * 100);
+  std::string text = strCat("graphs  ", choice.graphs.size(), " with ",
+                            choice.nodes, " nodes, ", numbers, "\n");
+  if (choice.sizes.empty())
+    text += "graphs  one for each number of slots\n";
+  for (const auto &[k, sizes] : choice.sizes) {
+    text += strCat("graphs  k = ", k, ", slots ");
+    for (size_t i = 0; i < sizes.size(); ++i)
+      text += strCat(i ? "," : "", sizes[i]);
+    text += "\n";
+  }
+  return text;
 }

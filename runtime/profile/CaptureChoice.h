@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace mtp::profile {
@@ -58,10 +59,19 @@ struct CaptureChoice {
 };
 
 /// Returns the sets of graphs with the least predicted time, or nothing if the
-/// profile has no load or no costs of rounds.
+/// load has no rounds or the machine no costs of rounds. No round has more
+/// padding slots than others.
 std::optional<CaptureChoice> chooseCaptures(const MachineCosts &machine,
                                             const Load &load,
                                             const CaptureInput &input);
+
+/// Returns the choice for a profile alone; nothing without nodes, load or
+/// costs.
+std::optional<CaptureChoice> capturesOf(const MachineCosts &machine,
+                                        const Load &load);
+
+/// Returns lines that describe a choice.
+std::string captureText(const CaptureChoice &choice);
 
 /// Returns the input for a profile alone: the largest shapes of the machine's
 /// costs, and their nodes. Nothing if no cost has nodes.

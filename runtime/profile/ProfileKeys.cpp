@@ -6,6 +6,7 @@
 #include "runtime/schema/ArtifactFormat.h"
 
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <set>
 
@@ -21,9 +22,12 @@ public:
     add(text.size());
     add(hashBytes(text.data(), text.size()));
   }
-  void add(Count count) {
-    add(uint64_t(count.base));
-    add(uint64_t(count.step));
+  void add(std::span<const Count> counts) {
+    static_assert(sizeof(Count) == 2 * sizeof(uint64_t));
+    size_t before = values.size();
+    values.resize(before + 2 * counts.size());
+    if (!counts.empty())
+      std::memcpy(&values[before], counts.data(), counts.size_bytes());
   }
   uint64_t hash() const {
     return hashBytes(values.data(), values.size() * sizeof(uint64_t));
@@ -91,8 +95,7 @@ std::vector<uint64_t> profile::programKeysOf(const Plan &plan) {
     input.add(program.k);
     for (const Command &command : program.commands) {
       input.add(kernels[command.kernel]);
-      for (Count param : program.paramsOf(command, plan.kernelOf(command)))
-        input.add(param);
+      input.add(program.paramsOf(command, plan.kernelOf(command)));
     }
     keys.push_back(input.hash());
   }

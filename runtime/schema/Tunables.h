@@ -171,6 +171,12 @@ inline constexpr Tunable kFewerRowsRounds{
 inline constexpr Tunable kLeastPassRows{
     "session-least-pass-rows", TunedFor::Session, 16, "not measured apart"};
 
+/// Nodes of the graphs of rounds that a session builds at its start. Each takes
+/// 10 us on an H100.
+inline constexpr Tunable kPreparedNodes{"session-prepared-nodes",
+                                        TunedFor::Session, 4096,
+                                        "tools/gpu-check/MEASURED.md"};
+
 } // namespace tunable
 
 /// All tunables.
@@ -185,7 +191,7 @@ inline constexpr auto kTunables = std::to_array<Tunable>(
      tunable::kLoadsAhead,     tunable::kKeysAhead,
      tunable::kStepsAhead,     tunable::kWordsAhead,
      tunable::kPaddingRows,    tunable::kFewerRowsRounds,
-     tunable::kLeastPassRows});
+     tunable::kLeastPassRows,  tunable::kPreparedNodes});
 
 } // namespace mtp
 

@@ -545,6 +545,16 @@ TEST_F(CudaDeviceTest, GraphsAreKeptWithinABound) {
   add(4, 9);
   EXPECT_EQ(cache.graphs(), 1u);
   EXPECT_EQ(cache.nodes(), 9u);
+  // An expected graph stays longer than others, and goes if it is not used.
+  cache.expect(5, 0.5);
+  add(5, 3);
+  add(6, 3);
+  add(7, 3);
+  EXPECT_NE(cache.find(5), nullptr);
+  EXPECT_EQ(cache.find(6), nullptr);
+  for (uint64_t key = 100; key < 140; ++key)
+    add(key, 3);
+  EXPECT_EQ(cache.find(5), nullptr);
   driver.cuModuleUnload(module);
 }
 

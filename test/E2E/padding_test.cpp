@@ -8,8 +8,14 @@
 #include "harness/OnDevice.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/SessionFactory.h"
+#include "runtime/exec/SessionProfile.h"
+#include "runtime/profile/CaptureChoice.h"
+#include "runtime/profile/ProfileFile.h"
+#include "test/Runtime/support/ForwardingExecutable.h"
 
 #include <algorithm>
+#include <fstream>
+#include <functional>
 #include <set>
 
 using namespace mtp;
@@ -173,6 +179,78 @@ TEST_P(Padding, IsOfSizesThatTheSessionHas) {
       << session.status().message();
 }
 
+namespace {
+/// Notes the launches that a session expects.
+class WatchedExecutable : public ForwardingExecutable {
+public:
+  WatchedExecutable(std::unique_ptr<Executable> inner,
+                    std::vector<ExpectedLaunch> &expected)
+      : ForwardingExecutable(std::move(inner)), expected(expected) {}
+
+  Status expect(std::span<const ExpectedLaunch> launches) override {
+    expected.assign(launches.begin(), launches.end());
+    return inner->expect(launches);
+  }
+
+private:
+  std::vector<ExpectedLaunch> &expected;
+};
+} // namespace
+
+/// Graphs that a session builds at its start.
+using PlannedGraphs = Padding;
+
+TEST_P(PlannedGraphs, AreTheMostUsedOnesOfAProfile) {
+  SessionOptions recording = options(/*k=*/0, {});
+  recording.recordsProfile = true;
+  auto session = Session::create(model, recording);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  for (uint32_t i = 0; i < 2; ++i) {
+    Request next = request(i, 0.0f);
+    next.maxTokens = 8;
+    ASSERT_TRUE((*session)->add(next).isOk());
+  }
+  while (!(*session)->idle())
+    ASSERT_TRUE((*session)->step().isOk());
+  profile::Profile profile = SessionProfile::recorded(**session);
+  ASSERT_TRUE(profile.load.rounds.contains({2, 0}));
+  ASSERT_FALSE(profile.machines.empty());
+  auto choice = profile::capturesOf(profile.machines[0], profile.load);
+  ASSERT_TRUE(choice);
+  EXPECT_GT(choice->nodes, 0u);
+  std::string path = testing::TempDir() + "/planned_graphs.profile";
+  std::vector<uint8_t> bytes = profile::writeProfile(profile);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+  LoadOptions load;
+  load.device = GetParam().device;
+  load.profile = path;
+  auto tuned = Model::load(artifactPath(GetParam().artifact), load);
+  ASSERT_TRUE(tuned.isOk()) << tuned.status().toString();
+  std::vector<ExpectedLaunch> expected;
+  SessionSetup setup;
+  setup.device = [&](std::unique_ptr<Executable> own) {
+    return std::make_unique<WatchedExecutable>(std::move(own), expected);
+  };
+  auto next = SessionFactory::create(*tuned, options(0, {}), std::move(setup));
+  ASSERT_TRUE(next.isOk()) << next.status().toString();
+  ASSERT_FALSE(expected.empty());
+  EXPECT_TRUE(expected[0].isPrepared);
+  EXPECT_TRUE(
+      std::ranges::is_sorted(expected, std::greater(), &ExpectedLaunch::share));
+  // Sizes of the caller come first.
+  expected.clear();
+  SessionSetup again;
+  again.device = [&](std::unique_ptr<Executable> own) {
+    return std::make_unique<WatchedExecutable>(std::move(own), expected);
+  };
+  next =
+      SessionFactory::create(*tuned, options(0, {slots()}), std::move(again));
+  ASSERT_TRUE(next.isOk()) << next.status().toString();
+  EXPECT_TRUE(expected.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cpu, Padding,
     testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
@@ -197,4 +275,8 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"qwen3next-mtp1.sim", DeviceKind::Cuda},
                     OnDevice{"lookahead", DeviceKind::Cuda}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, PlannedGraphs,
+                         testing::Values(OnDevice{"llama-gqa.sim",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 #endif

@@ -43,6 +43,8 @@ Profile wholeProfile() {
                                costOf(4, 2, 0.006)};
   profile.load.slots = {5, 9};
   profile.load.contexts = {0, 0, 7};
+  profile.load.rounds = {{{1, 2}, 11}, {{4, 0}, 9}};
+  profile.machines[0].costs[1].nodes = 420;
   profile.nodes.counts = {{{0}, {1000, 700}},
                           {{0, 0}, {700, 400}},
                           {{0, 1}, {700, 90}},
@@ -79,7 +81,9 @@ TEST(Profile, KeepsEverythingInItsBytes) {
   ASSERT_EQ(read->machines[0].costs.size(), 3u);
   EXPECT_EQ(read->machines[0].costs[2].rows, 12u);
   EXPECT_EQ(read->machines[0].costs[2].median, 0.006);
+  EXPECT_EQ(read->machines[0].costs[1].nodes, 420u);
   EXPECT_EQ(read->load.contexts, profile.load.contexts);
+  EXPECT_EQ(read->load.rounds, profile.load.rounds);
   ASSERT_EQ(read->nodes.counts.size(), 4u);
   EXPECT_EQ((read->nodes.counts[{0, 1}].accepted), 90u);
   ASSERT_EQ(read->kinds.size(), 2u);

@@ -3,6 +3,7 @@
 #include "tools/mtp-dump/DumpProfile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/profile/CaptureChoice.h"
 #include "runtime/profile/ProfileFile.h"
 
 #include <cstdio>
@@ -110,6 +111,14 @@ static std::string histogramText(const char *name,
   return strCat("  ", name, "  ", text.empty() ? "none" : text, "\n");
 }
 
+static std::string roundsText(const Load &load) {
+  std::string text;
+  for (const auto &[shape, count] : load.rounds)
+    text += strCat("  rounds  slots ", shape.first, ", k ", shape.second, "  ",
+                   count, "\n");
+  return text;
+}
+
 std::string mtp::profileText(const Profile &profile) {
   const ModelKey &key = profile.model;
   std::string text = strCat("profile version ", kVersion, "\nmodel '", key.name,
@@ -132,10 +141,13 @@ std::string mtp::profileText(const Profile &profile) {
       text += strCat("  library ", one.version, " on ", one.chip, "  rows ",
                      one.rows, ", outputs ", one.outputs, ", inputs ",
                      one.inputs, "\n");
+    if (auto choice = capturesOf(of, profile.load))
+      text += captureText(*choice);
   }
   return text + "load\n" + histogramText("slots", profile.load.slots) +
          histogramText("contexts", profile.load.contexts) +
-         histogramText("prompts", profile.load.prompts);
+         histogramText("prompts", profile.load.prompts) +
+         roundsText(profile.load);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +278,13 @@ std::string mtp::profileJson(const Profile &profile) {
   writeCounts(json, "slots", profile.load.slots);
   writeCounts(json, "contexts", profile.load.contexts);
   writeCounts(json, "prompts", profile.load.prompts);
+  writeList(json, "rounds",
+            std::vector(profile.load.rounds.begin(), profile.load.rounds.end()),
+            [](JsonWriter &to, const auto &of) {
+              to.field("slots", of.first.first);
+              to.field("k", of.first.second);
+              to.field("count", of.second);
+            });
   json.endObject();
   json.endObject();
   return json.text() + "\n";

@@ -166,8 +166,10 @@ Status Tuner::measureTexts(profile::Profile &into) {
       MTP_RETURN_IF_ERROR(session->step().status());
     profile::Profile recorded = SessionProfile::recorded(*session);
     into.model = recorded.model;
-    // Rounds of texts were not in alternation: only their outcomes count.
+    // Rounds of texts were not in alternation: only their outcomes count. Their
+    // slots and k are no user's.
     recorded.machines.clear();
+    recorded.load.rounds.clear();
     profile::merge(into, recorded);
   }
   return okStatus();

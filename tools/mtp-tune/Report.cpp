@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
 #include "runtime/profile/Alternatives.h"
+#include "runtime/profile/CaptureChoice.h"
 #include "runtime/profile/TreeChoice.h"
 #include "runtime/profile/VocabularyChoice.h"
 
@@ -207,6 +208,17 @@ static std::string ratesText(const profile::Outcomes &of) {
   return text.empty() ? "none: no drafts" : text;
 }
 
+/// Returns lines with two spaces in front of each.
+static std::string indented(std::string_view lines) {
+  std::string text;
+  while (!lines.empty()) {
+    size_t end = lines.find('\n');
+    text += strCat("  ", lines.substr(0, end), "\n");
+    lines.remove_prefix(end + 1);
+  }
+  return text;
+}
+
 /// Returns the best chain and tree for a profile with outcomes of nodes.
 static std::string treesText(const profile::Profile &profile,
                              const profile::MachineCosts &machine) {
@@ -216,13 +228,14 @@ static std::string treesText(const profile::Profile &profile,
       profile::chooseTree(profile, machine, {}, kMostSlots, {});
   if (!report)
     return strCat("  no static tree: ", report.status().message(), "\n");
-  std::string text, lines = profile::treeText(*report);
-  for (std::string_view rest = lines; !rest.empty();) {
-    size_t end = rest.find('\n');
-    text += strCat("  ", rest.substr(0, end), "\n");
-    rest.remove_prefix(end + 1);
-  }
-  return text;
+  return indented(profile::treeText(*report));
+}
+
+/// Returns the choice of CUDA graphs; empty for a profile of a CPU.
+static std::string graphsText(const profile::Profile &profile,
+                              const profile::MachineCosts &machine) {
+  auto choice = profile::capturesOf(machine, profile.load);
+  return choice ? indented(profile::captureText(*choice)) : "";
 }
 
 /// Returns the vocabulary of drafts that pays; empty if the profile does not
@@ -245,7 +258,7 @@ std::string tune::reportText(const profile::Profile &profile) {
     for (const Decision &decision : decide(profile, machine))
       text += decisionText(decision);
     text += choicesText(profile::chooseTuning(machine, profile.load));
-    text += treesText(profile, machine);
+    text += treesText(profile, machine) + graphsText(profile, machine);
     text += vocabularyText(profile, machine);
   }
   return text;
@@ -291,6 +304,29 @@ static void writeDecision(JsonWriter &json, const Decision &of) {
   json.beginArray();
   for (const Alternative &one : of.alternatives)
     writeAlternative(json, one);
+  json.endArray();
+  json.endObject();
+}
+
+/// Writes the choice of CUDA graphs; nothing for a profile of a CPU.
+static void writeGraphs(JsonWriter &json, const profile::Load &load,
+                        const profile::MachineCosts &machine) {
+  auto choice = profile::capturesOf(machine, load);
+  if (!choice)
+    return;
+  json.key("graphs");
+  json.beginObject();
+  json.field("nodes", choice->nodes);
+  json.field("gain", choice->exactSeconds / choice->seconds);
+  json.field("padded", choice->padded);
+  json.key("sizes");
+  json.beginArray();
+  for (const auto &[k, sizes] : choice->sizes) {
+    json.beginObject();
+    json.field("k", k);
+    json.field("slots", std::vector<int>(sizes.begin(), sizes.end()));
+    json.endObject();
+  }
   json.endArray();
   json.endObject();
 }
@@ -386,6 +422,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
          profile::chooseTuning(machine, profile.load))
       writeChoice(json, choice);
     json.endArray();
+    writeGraphs(json, profile.load, machine);
     writeTrees(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();

@@ -59,7 +59,8 @@ static constexpr Row kRows[] = {
      "on a GPU)"},
     {Flag::CaptureSizes, "--capture-sizes", &Options::captureSizes,
      "Numbers of slots whose rounds have graphs of their own; other rounds use "
-     "the next larger graph with padding rows (default: all)"},
+     "the next larger graph with padding rows (default: on a GPU as --profile "
+     "says, else all)"},
     {Flag::LazyMemory, "--lazy-memory", &Options::populateMemory,
      "Take memory for KV pages at their first use; without this flag the "
      "server takes all of it at its start, if it is at most half of the "

@@ -39,6 +39,7 @@ public:
   Status run(uint32_t program, uint32_t n) override;
   Status runPart(uint32_t program, uint32_t n, Part part) override;
   void applyRules(bool applies) override { appliesRules = applies; }
+  Status expect(std::span<const ExpectedLaunch> launches) override;
   Status startRounds(uint32_t program, uint32_t n) override;
   Result<Progress> awaitRounds(uint32_t seen) override;
   void stopRounds() override { loop.stop(); }
@@ -76,6 +77,7 @@ private:
     SecondHalf,
     OnRequest
   };
+  uint64_t keyOf(uint32_t program, uint32_t n, Piece piece) const;
   Result<const CudaGraph *> graphOf(uint32_t program, uint32_t n, Piece piece);
   Result<GraphParts> partsOf(const Program &program, uint32_t n, Piece piece);
   Status launchGraph(uint32_t program, uint32_t n, Piece piece);

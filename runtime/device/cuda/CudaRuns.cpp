@@ -82,11 +82,36 @@ Result<GraphParts> CudaExecutable::partsOf(const Program &program, uint32_t n,
   return parts;
 }
 
+/// Returns the key of a graph. A slot count has 31 bits at most, and a program
+/// index has fewer.
+uint64_t CudaExecutable::keyOf(uint32_t program, uint32_t n,
+                               Piece piece) const {
+  return uint64_t(program) << 35 | uint64_t(n) << 4 |
+         uint64_t(appliesRules) << 3 | uint64_t(piece);
+}
+
+Status CudaExecutable::expect(std::span<const ExpectedLaunch> launches) {
+  MTP_RETURN_IF_ERROR(context->enter());
+  MTP_RETURN_IF_ERROR(checkIdle());
+  auto pieceOf = [](const ExpectedLaunch &of) {
+    return of.repeats ? Piece::Repeated : Piece::Whole;
+  };
+  for (const ExpectedLaunch &of : launches)
+    graphs.expect(keyOf(of.program, of.n, pieceOf(of)), of.share);
+  for (const ExpectedLaunch &of : launches) {
+    if (!of.isPrepared)
+      continue;
+    Status built = graphOf(of.program, of.n, pieceOf(of)).status();
+    if (built.code() == StatusCode::ResourceExhausted)
+      return okStatus();
+    MTP_RETURN_IF_ERROR(built);
+  }
+  return okStatus();
+}
+
 Result<const CudaGraph *> CudaExecutable::graphOf(uint32_t index, uint32_t n,
                                                   Piece piece) {
-  // A slot count has 31 bits at most, and a program index has fewer.
-  uint64_t key = uint64_t(index) << 35 | uint64_t(n) << 4 |
-                 uint64_t(appliesRules) << 3 | uint64_t(piece);
+  uint64_t key = keyOf(index, n, piece);
   if (const CudaGraph *found = graphs.find(key))
     return found;
   const Program &program = plan.programs[index];

@@ -206,25 +206,46 @@ CudaGraph::~CudaGraph() {
 // The cache
 //===----------------------------------------------------------------------===//
 
+/// Launches of an expected graph for each launch of another graph: about the
+/// number of graphs that the limit has room for.
+static constexpr double kExpectedWeight = 64;
+
+double GraphCache::counterOf(uint64_t key) const {
+  auto share = shares.find(key);
+  return age + 1 +
+         (share == shares.end() ? 0 : kExpectedWeight * share->second);
+}
+
 const CudaGraph *GraphCache::find(uint64_t key) {
   auto found = entries.find(key);
   if (found == entries.end())
     return nullptr;
   order.splice(order.begin(), order, found->second);
+  found->second->counter = counterOf(key);
   return found->second->graph.get();
 }
 
-void GraphCache::dropOldest() {
-  nodeCount -= order.back().graph->nodes();
-  entries.erase(order.back().key);
-  order.pop_back();
+/// Drops the graph with the least counter; of several, the one that was used
+/// first. The last one used stays if `keepLast` is set.
+void GraphCache::dropLeast(bool keepLast) {
+  auto least = std::prev(order.end());
+  for (auto next = least; next != order.begin();) {
+    --next;
+    bool mayGo = !keepLast || next != order.begin();
+    if (mayGo && next->counter < least->counter)
+      least = next;
+  }
+  age = std::max(age, least->counter);
+  nodeCount -= least->graph->nodes();
+  entries.erase(least->key);
+  order.erase(least);
 }
 
 bool GraphCache::shrink(bool keepLast) {
   size_t all = order.size(), most = all - std::min<size_t>(all, keepLast);
   size_t count = std::min((all + 1) / 2, most);
   for (size_t i = 0; i < count; ++i)
-    dropOldest();
+    dropLeast(keepLast);
   return count != 0;
 }
 
@@ -232,8 +253,8 @@ const CudaGraph *GraphCache::add(uint64_t key,
                                  std::unique_ptr<CudaGraph> graph) {
   nodeCount += graph->nodes();
   while (!order.empty() && nodeCount > mostNodes)
-    dropOldest();
-  order.push_front({key, std::move(graph)});
+    dropLeast(/*keepLast=*/false);
+  order.push_front({key, std::move(graph), counterOf(key)});
   entries[key] = order.begin();
   return order.front().graph.get();
 }

@@ -76,8 +76,12 @@ private:
   size_t nodeCount = 0;
 };
 
-/// Graphs that were launched recently. A limit on their nodes limits their
-/// memory. A graph that was dropped is built again.
+/// Graphs that were launched recently or are expected. A limit on their nodes
+/// limits their memory. A graph that was dropped is built again. The graph with
+/// the least age counter is dropped first. A launch sets the graph's counter to
+/// the cache's age plus one, and more for an expected graph. The age is the
+/// counter of the last dropped graph. So the graphs that are launched rarely
+/// go, and without expectations the least recently used ones.
 class GraphCache {
 public:
   /// Limit for all graphs of an executable together, unless one graph exceeds
@@ -86,11 +90,14 @@ public:
 
   explicit GraphCache(size_t mostNodes = kMostNodes) : mostNodes(mostNodes) {}
 
+  /// Notes the share of launches that the graph of a key is expected to have.
+  void expect(uint64_t key, double share) { shares[key] = share; }
   /// Returns the graph of a key and marks it as the last one used. Returns null
   /// if there is none.
   const CudaGraph *find(uint64_t key);
   const CudaGraph *add(uint64_t key, std::unique_ptr<CudaGraph> graph);
-  /// Drops the older half of the graphs, rounded up, but not the last one used
+  /// Drops the half of the graphs that has the least counters, rounded up, but
+  /// not the last one used
   /// if `keepLast` is set. Returns false if there is nothing to drop. No graph
   /// may be running.
   bool shrink(bool keepLast);
@@ -98,15 +105,20 @@ public:
   size_t graphs() const { return order.size(); }
 
 private:
-  void dropOldest();
   struct Entry {
     uint64_t key;
     std::unique_ptr<CudaGraph> graph;
+    double counter;
   };
+  double counterOf(uint64_t key) const;
+  void dropLeast(bool keepLast);
   size_t mostNodes, nodeCount = 0;
   /// Ordered by use, the last one used first.
   std::list<Entry> order;
   std::unordered_map<uint64_t, std::list<Entry>::iterator> entries;
+  /// By key, expected shares of launches.
+  std::unordered_map<uint64_t, double> shares;
+  double age = 0;
 };
 
 } // namespace mtp

@@ -204,7 +204,7 @@ struct SessionOptions {
   uint32_t roundsPerLaunch = 0;
   /// Numbers of slots that run programs of their own. Rounds of another number
   /// run the next larger one with padding rows, if slots and pages are free.
-  /// Empty: all numbers do. No token depends on it.
+  /// Empty: as the profile says on a GPU, else all. No token depends on it.
   std::vector<uint32_t> captureSizes;
   /// Shares the KV pages of equal prefixes of prompts and generated tokens.
   bool prefixCache = true;

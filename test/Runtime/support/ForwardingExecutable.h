@@ -22,6 +22,9 @@ public:
   }
   void applyRules(bool applies) override { inner->applyRules(applies); }
   Result<std::string> useLibrary() override { return inner->useLibrary(); }
+  Status expect(std::span<const ExpectedLaunch> launches) override {
+    return inner->expect(launches);
+  }
   Status startRounds(uint32_t program, uint32_t n) override {
     return inner->startRounds(program, n);
   }
