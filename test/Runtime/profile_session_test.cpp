@@ -213,7 +213,7 @@ TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
   profile::Profile of;
   of.machines = {{"a", 8, 1, false, {cost}}, {"a", 4, 1, false, {cost}}};
   EXPECT_EQ(threadsFor(of, "a", 8), 8u);
-  of.machines[1].costs[0].median = 0.003;
+  of.machines[1].costs[0].lower = 0.003;
   EXPECT_EQ(threadsFor(of, "a", 8), 4u);
   // Other shapes, numbers of processors and machines do not count.
   EXPECT_EQ(threadsFor(of, "a", 6), 6u);
