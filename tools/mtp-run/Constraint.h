@@ -13,8 +13,8 @@
 
 namespace mtp {
 
-/// The grammar of --grammar, --json-schema, or their files. Without a flag there
-/// is none, and all constraints are null.
+/// The grammar of --grammar, --json-schema, or their files. Without a flag
+/// there is none, and all constraints are null.
 class RunGrammar {
 public:
   using Made = Result<std::shared_ptr<const TokenConstraint>>;
