@@ -37,19 +37,19 @@ public:
   virtual Status accept(int32_t token) = 0;
 
   /// Sets the bit of each token that may follow the text, and clears all other
-  /// bits. `words` has an element for each 32 tokens. An end token must have
-  /// its bit only where the text may end. If the function fails, the sequence
-  /// fails with this error.
+  /// bits. `words` has an element for each 32 tokens: bit v % 32 of word v / 32
+  /// is of token v. An end token must have its bit only if the text may end. If
+  /// the function fails, the sequence fails with this error.
   virtual Status mask(std::span<uint32_t> words) = 0;
 
-  /// Returns a place of its own with an equal text. The session follows paths
-  /// of drafts with such places.
+  /// Returns a copy of the place, which accepts tokens independently. The
+  /// session owns the copies, with which it follows paths of drafts. Not null.
   virtual std::unique_ptr<ConstraintMatcher> fork() const = 0;
 
-  /// Returns tokens that will probably follow, in order and at most `most`,
-  /// because the constraint leaves no choice of text. The session proposes them
-  /// in place of drafts. Output does not depend on them. Empty if there is a
-  /// choice.
+  /// Returns at most `most` tokens that will probably follow, in order, because
+  /// the constraint leaves no choice of text; empty if there is a choice. The
+  /// session proposes the tokens in place of drafts. Output does not depend on
+  /// them.
   virtual std::vector<int32_t> forced(size_t most) { return {}; }
 };
 
@@ -78,9 +78,11 @@ struct ConstraintSource {
   std::vector<std::string> choices;
 };
 
-/// Compiles texts to a constraint of a model's requests. Such a sequence ends
-/// with its text. Requests with equal sources should share a constraint, which
-/// keeps masks. Thread-safe; takes up to seconds for the largest sources.
+/// Compiles a source to a constraint for requests in sessions of `model`. The
+/// constraint reads the model's data, so other models must not use it. A
+/// sequence ends when the constraint allows no longer text. Requests with equal
+/// sources should share a constraint, which keeps masks. Thread-safe; takes up
+/// to seconds for the largest sources.
 ///
 /// Fails with FailedPrecondition if the artifact has no model, no tokenizer or
 /// no end tokens. Fails with InvalidArgument if the source is malformed or

@@ -107,8 +107,9 @@ struct LoadOptions {
   /// Index of the GPU among those of the driver, from 0. Session::create()
   /// checks that the driver has it.
   uint32_t gpu = 0;
-  /// Path of a profile, which mtp-tune wrote; empty: none. Sessions with
-  /// automatic k start from its costs and acceptance. No token depends on it.
+  /// Path of a profile that mtp-tune or mtp-serve wrote; empty: none. Sessions
+  /// start from its costs and acceptance. On a GPU it also chooses the CUDA
+  /// graphs of rounds. No token depends on it.
   std::string profile;
 };
 

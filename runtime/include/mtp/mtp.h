@@ -126,9 +126,10 @@ typedef struct mtp_load_options {
   int32_t device;      /* an mtp_device */
   uint32_t gpu;        /* index of the GPU among those of the driver, from 0;
                           mtp_session_create checks that it exists */
-  const char *profile; /* path of a profile, which mtp-tune wrote; null: none.
-                          Sessions with automatic k start from its costs and
-                          acceptance. No token depends on it */
+  const char *profile; /* path of a profile that mtp-tune or mtp-serve wrote;
+                          null: none. Sessions start from its costs and
+                          acceptance. On a GPU it also chooses the CUDA graphs
+                          of rounds. No token depends on it */
 } mtp_load_options;
 
 /* Fills in the defaults: all 0. */
@@ -145,8 +146,9 @@ void mtp_load_options_init(mtp_load_options *options);
    short. MTP_DATA_LOSS if the file is no intact artifact.
    MTP_FAILED_PRECONDITION if it was made for another version of the format, or
    has no plan for the requested device. An error in its tokenizer has the codes
-   of Tokenizer::load (tokenizer.h). For a profile: MTP_DATA_LOSS if it is
-   damaged, MTP_FAILED_PRECONDITION if it is of another model. */
+   of Tokenizer::load (tokenizer.h). For a profile: the codes of a file that
+   cannot be opened, MTP_DATA_LOSS if the profile is damaged,
+   MTP_FAILED_PRECONDITION if it is of another model. */
 mtp_status mtp_model_load(const char *path, mtp_model **model);
 mtp_status mtp_model_load_with(const char *path,
                                const mtp_load_options *options,
@@ -481,8 +483,10 @@ typedef enum mtp_constraint_kind {
   MTP_CONSTRAINT_CHOICE = 4       /* the texts are the possible outputs */
 } mtp_constraint_kind;
 
-/* Compiles texts of an mtp_constraint_kind for the requests of a model. The
-   caller frees the constraint, before or after the requests that use it end.
+/* Compiles texts of an mtp_constraint_kind for requests in sessions of `model`.
+   The constraint reads the model's data, so other models must not use it, even
+   of an equal artifact. The caller frees the constraint, before or after the
+   requests that use it end.
    MTP_FAILED_PRECONDITION if the artifact has no model, no tokenizer or no end
    tokens. MTP_INVALID_ARGUMENT for an unknown kind, a wrong number of texts, or
    a text that is malformed or allows no output. MTP_UNIMPLEMENTED for what is
@@ -573,10 +577,12 @@ typedef struct mtp_request {
                                        any. The session keeps what it needs of
                                        the constraint. MTP_INVALID_ARGUMENT if
                                        the model was imported with
-                                       --without-logit-rules */
+                                       --without-logit-rules, or has another
+                                       vocabulary than the constraint */
   const char *kind; /* kind of text: automatic k starts from the acceptance that
                        the model's profile has of the kind; at most 32 letters,
-                       digits, '-' and '_'; null: none */
+                       digits, '-' and '_', else MTP_INVALID_ARGUMENT; null:
+                       none */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,

@@ -202,9 +202,9 @@ struct SessionOptions {
   /// than 8 end and stop tokens. One round runs if logits are kept or a request
   /// asks for outputs or log-probabilities.
   uint32_t roundsPerLaunch = 0;
-  /// Numbers of slots that run programs of their own. Rounds of another number
-  /// run the next larger one with padding rows, if slots and pages are free.
-  /// Empty: as the profile says on a GPU, else all. No token depends on it.
+  /// Numbers of slots, 1 to `maxSlots`, whose rounds run their own programs.
+  /// Others run the next larger one with padding rows, if slots and pages are
+  /// free. Empty: as a profile says on a GPU, else all. Changes no token.
   std::vector<uint32_t> captureSizes;
   /// Shares the KV pages of equal prefixes of prompts and generated tokens.
   bool prefixCache = true;
