@@ -44,6 +44,7 @@ struct CaptureGraph {
   uint64_t nodes = 0;
 };
 
+/// Graphs for the rounds of a session, with their predicted effect.
 struct CaptureChoice {
   /// Empty if a graph for each number of slots is best.
   CaptureSizes sizes;
@@ -51,8 +52,8 @@ struct CaptureChoice {
   std::vector<CaptureGraph> graphs;
   uint64_t nodes = 0;
   /// Predicted mean seconds of a round: with these graphs, and with a graph for
-  /// each number of slots. The last used graphs within the limit are kept, and
-  /// the time that builds others again is included.
+  /// each number of slots. The prediction keeps the last used graphs within the
+  /// limit and includes the time to build others again.
   double seconds = 0, exactSeconds = 0;
   /// Share of rounds that have padding rows.
   double padded = 0;
@@ -60,7 +61,7 @@ struct CaptureChoice {
 
 /// Returns the sets of graphs with the least predicted time, or nothing if the
 /// load has no rounds or the machine no costs of rounds. No round has more
-/// padding slots than others.
+/// padding slots than other slots.
 std::optional<CaptureChoice> chooseCaptures(const MachineCosts &machine,
                                             const Load &load,
                                             const CaptureInput &input);

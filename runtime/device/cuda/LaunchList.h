@@ -80,8 +80,8 @@ private:
 /// limits their memory. A graph that was dropped is built again. The graph with
 /// the least age counter is dropped first. A launch sets the graph's counter to
 /// the cache's age plus one, and more for an expected graph. The age is the
-/// counter of the last dropped graph. So the graphs that are launched rarely
-/// go, and without expectations the least recently used ones.
+/// counter of the last dropped graph. So rarely launched graphs are dropped; if
+/// none is expected, the least recently used ones.
 class GraphCache {
 public:
   /// Limit for all graphs of an executable together, unless one graph exceeds
@@ -96,10 +96,9 @@ public:
   /// if there is none.
   const CudaGraph *find(uint64_t key);
   const CudaGraph *add(uint64_t key, std::unique_ptr<CudaGraph> graph);
-  /// Drops the half of the graphs that has the least counters, rounded up, but
-  /// not the last one used
-  /// if `keepLast` is set. Returns false if there is nothing to drop. No graph
-  /// may be running.
+  /// Drops the half of the graphs with the least counters, rounded up, but not
+  /// the last one used if `keepLast` is set. Returns false if there is nothing
+  /// to drop. No graph may be running.
   bool shrink(bool keepLast);
   size_t nodes() const { return nodeCount; }
   size_t graphs() const { return order.size(); }

@@ -211,13 +211,13 @@ void SequenceMemory::publishRound(const KeptState &kept,
 // Ends
 //===----------------------------------------------------------------------===//
 
-/// Saves states before a sequence leaves its slot. A sequence that has not run
-/// since its states were saved still has them.
 Status SequenceMemory::clearSlot(uint32_t slot) {
   static constexpr std::array<int32_t, 1> kOneToken = {};
   return slotStates->admit(slot, kOneToken, {});
 }
 
+/// Saves states before a sequence leaves its slot. A sequence that has not run
+/// since its states were saved still has them.
 Status SequenceMemory::leave(KeptState &kept, Residency &residency) {
   if (residency.isPrefilled() && slotStates->savedBytes())
     MTP_RETURN_IF_ERROR(slotStates->save(residency.slot, kept.saved));

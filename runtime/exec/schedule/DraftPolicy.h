@@ -78,8 +78,8 @@ public:
     uint32_t most = 0;
     /// Positions that the caches have of the slot.
     uint64_t positions = 0;
-    /// The next tokens that a constraint forces. They take the place of drafts,
-    /// and are accepted.
+    /// Number of the next tokens that a constraint forces. They take the place
+    /// of drafts, and nearly all are accepted.
     uint32_t forced = 0;
   };
   struct Choice {
@@ -100,7 +100,8 @@ public:
   /// drafts. It counts as lost by trials.
   void addCatchUp(double seconds) { credit -= seconds; }
   /// Records a round of k of a slot that chooses: `drafted` drafts to verify,
-  /// `accepted` of them kept, the first `forced` in place of drafts.
+  /// `accepted` of them kept. The first `forced` tokens took the place of
+  /// drafts.
   void addOutcome(DraftHistory &history, uint32_t k, uint32_t drafted,
                   uint32_t accepted, uint32_t forced = 0);
 

@@ -29,7 +29,7 @@ struct RoundCandidate {
   /// last round accepted.
   uint64_t length = 0;
   uint32_t accepted = 0;
-  /// The next tokens that the sequence's constraint forces.
+  /// Number of the next tokens that the sequence's constraint forces.
   uint32_t forced = 0;
 };
 
@@ -73,7 +73,8 @@ public:
   uint64_t allRowsOf(const RoundPlan &plan) const;
 
   /// Records that a sequence with `drafted` drafts in a round of k had
-  /// `accepted` of them accepted, the first `forced` in place of drafts.
+  /// `accepted` of them accepted. The first `forced` tokens took the place of
+  /// drafts.
   void addOutcome(DraftHistory &history, uint32_t k, uint32_t drafted,
                   uint32_t accepted, uint32_t forced = 0) {
     policy.addOutcome(history, k, drafted, accepted, forced);

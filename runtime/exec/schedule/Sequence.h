@@ -39,7 +39,7 @@ struct SequenceDrafts {
   bool choosesK = false;
   /// How many of its drafts were accepted.
   DraftHistory history;
-  /// The next tokens that the constraint forces, at most k.
+  /// Number of the next tokens that the constraint forces, at most k.
   uint32_t forced = 0;
 };
 
