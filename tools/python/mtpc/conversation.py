@@ -91,7 +91,8 @@ def chat_request(
 
 
 def _name(path: str, value: object) -> tuple[str, str]:
-    """Returns the path of the name of {"type": "function", "function": {"name": ...}}, and it."""
+    """Returns the path of the name of {"type": "function", "function": {"name": ...}}, and the
+    name."""
     tool = _dictionary(path, value)
     if tool.get("type") != "function":
         raise errors.InvalidArgumentError(
@@ -102,8 +103,8 @@ def _name(path: str, value: object) -> tuple[str, str]:
 
 
 def _read_choice(choice: object) -> tuple[str, list[tuple[str, str]]]:
-    """Returns "auto", "none" or "required", and the paths and names of the allowed tools; none: all
-    tools."""
+    """Returns "auto", "none" or "required", and paths and names of the allowed tools; an empty list
+    allows all tools."""
     words = ("auto", "none", "required")
     if isinstance(choice, str):
         return (choice, []) if choice in words else ("required", [("tool_choice", choice)])
