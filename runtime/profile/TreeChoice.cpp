@@ -81,6 +81,10 @@ double MeasuredDrafts::moreRows(uint32_t k, double slots) const {
 
 Result<NodeRates> NodeRates::of(const Profile &profile) {
   MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
+  // A profile that is older than the counts of nodes has all outcomes of a
+  // chain by position, and few or none by node.
+  if (drafts.isChain())
+    return ofChain(profile);
   std::map<std::pair<size_t, uint32_t>, DraftCount> sums;
   for (const auto &[path, count] : profile.nodes.counts) {
     DraftCount &sum = sums[{path.size(), path.back()}];
@@ -88,31 +92,33 @@ Result<NodeRates> NodeRates::of(const Profile &profile) {
     sum.accepted += count.accepted;
   }
   NodeRates rates;
-  for (const auto &[place, sum] : sums)
+  uint64_t most = 0;
+  for (const auto &[place, sum] : sums) {
+    most = std::max(most, sum.tried);
     if (sum.tried >= kLeastTried)
       rates.rates[place] = double(sum.accepted) / double(sum.tried);
-  if (rates.rates.empty() && drafts.isChain())
-    rates = ofChain(profile);
+  }
   if (!rates.rates.empty())
     return rates;
-  if (drafts.isChain())
-    return failedPrecondition(
-        strCat("outcomes: expected at least ", kLeastTried,
-               " drafts, got less; measure a model that drafts with mtp-tune"));
   return failedPrecondition(
-      strCat("nodes: expected at least ", kLeastTried, " outcomes of '",
-             profile.model.drafter,
-             "', got less; import a dynamic tree with --show-drafts, compile "
-             "it, and measure it with mtp-tune"));
+      strCat("nodes.tried: expected at least ", kLeastTried, " of a node of '",
+             profile.model.drafter, "', got ", most,
+             "; import a dynamic tree with --show-drafts, compile it, and "
+             "measure it with mtp-tune"));
 }
 
-NodeRates NodeRates::ofChain(const Profile &profile) {
+Result<NodeRates> NodeRates::ofChain(const Profile &profile) {
   Outcomes outcomes = profile.allOutcomes();
   NodeRates rates;
   for (size_t i = 0; i < outcomes.tried.size(); ++i)
     if (outcomes.tried[i] >= kLeastTried)
       rates.rates[{i + 1, 0}] =
           double(outcomes.accepted[i]) / double(outcomes.tried[i]);
+  if (rates.rates.empty())
+    return failedPrecondition(strCat(
+        "outcomes.tried: expected at least ", kLeastTried, " of draft 1, got ",
+        outcomes.tried.empty() ? 0 : outcomes.tried[0],
+        "; measure a model that drafts with mtp-tune"));
   return rates;
 }
 

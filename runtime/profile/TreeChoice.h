@@ -48,8 +48,9 @@ private:
 /// How often a node is accepted if its parent is, by depth and rank.
 class NodeRates {
 public:
-  /// Takes the outcomes of nodes, or for chains the outcomes by position. Fails
-  /// if a profile has too few; the message tells how to record them.
+  /// Takes the outcomes of nodes, or for chains always the outcomes by
+  /// position. Fails if a profile has too few; the message tells how to record
+  /// them.
   static Result<NodeRates> of(const Profile &profile);
 
   /// Returns the rate of a node with this rank among its siblings, `depth`
@@ -61,7 +62,7 @@ public:
   uint32_t ranks() const;
 
 private:
-  static NodeRates ofChain(const Profile &profile);
+  static Result<NodeRates> ofChain(const Profile &profile);
 
   std::map<std::pair<size_t, uint32_t>, double> rates;
 };

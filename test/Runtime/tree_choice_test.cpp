@@ -168,7 +168,8 @@ TEST(TreeChoice, WeighsTheLoad) {
   EXPECT_LT(loaded->tree.paths.size(), alone->tree.paths.size());
 }
 
-// A chain's nodes and its outcomes by position say the same.
+// A chain has the rates of its outcomes by position. An old profile lacks most
+// counts of nodes.
 TEST(TreeChoice, ChainsNeedNoTree) {
   Profile profile;
   profile.model.drafter = "mtp";
@@ -195,7 +196,7 @@ TEST(TreeChoice, ChainsNeedNoTree) {
     EXPECT_EQ(gainText(*report, report->chain),
               "1.06 of the tokens per second of 'mtp' with k = 3");
     profile.nodes.counts = {
-        {{0}, {1000, 800}}, {{0, 0}, {800, 560}}, {{0, 0, 0}, {560, 10}}};
+        {{0}, {30, 1}}, {{0, 0}, {20, 20}}, {{0, 0, 0}, {20, 20}}};
   }
 }
 
@@ -225,12 +226,13 @@ TEST(TreeChoice, ErrorsTellWhatIsMissing) {
     return std::string(
         chooseTree(none, machineOf(1, 0, 0, 0), {}, 4, {}).status().message());
   };
-  EXPECT_EQ(message("mtp"), "outcomes: expected at least 20 drafts, got less; "
-                            "measure a model that drafts with mtp-tune");
+  EXPECT_EQ(message("mtp"),
+            "outcomes.tried: expected at least 20 of draft 1, got 0; measure a "
+            "model that drafts with mtp-tune");
   EXPECT_EQ(message("hass:dynamic:4,4,12"),
-            "nodes: expected at least 20 outcomes of 'hass:dynamic:4,4,12', "
-            "got less; import a dynamic tree with --show-drafts, compile it, "
-            "and measure it with mtp-tune");
+            "nodes.tried: expected at least 20 of a node of "
+            "'hass:dynamic:4,4,12', got 0; import a dynamic tree with "
+            "--show-drafts, compile it, and measure it with mtp-tune");
   EXPECT_EQ(message("lookahead:3,3,3"),
             "model.drafter: expected a chain or a tree that --draft-tree "
             "arranges, got 'lookahead:3,3,3'");
