@@ -171,6 +171,34 @@ TEST_P(Padding, TakesNoPagesThatSequencesNeed) {
   expectSame(outcome, expected, tight);
 }
 
+// Padding takes free pages only: prefixes stay in the cache.
+TEST_P(Padding, KeepsThePrefixCache) {
+  auto cachedPages = [&](std::vector<uint32_t> sizes) {
+    SessionOptions tight = options(envelope.maxK, std::move(sizes));
+    tight.prefixCache = true;
+    // Page 0, and pages for two sequences whose prompts fill two pages.
+    uint32_t page = envelope.pageTokens;
+    uint64_t tokens = 2 * page + 4 + envelope.maxNodes;
+    tight.kvPages = uint32_t(1 + 2 * ((tokens + page - 1) / page));
+    std::vector<uint32_t> pages;
+    auto session = Session::create(model, tight);
+    EXPECT_TRUE(session.isOk()) << session.status().toString();
+    for (uint32_t i = 0; i < 3 && session.isOk(); ++i) {
+      Request next = request(i, 0.0f);
+      next.prompt.clear();
+      for (uint32_t j = 0; j < 2 * page; ++j)
+        next.prompt.push_back(textToken(i + 5, j, envelope.vocab));
+      next.maxTokens = 4;
+      EXPECT_TRUE((*session)->add(next).isOk());
+      while (!(*session)->idle())
+        EXPECT_TRUE((*session)->step().isOk());
+      pages.push_back((*session)->kvUsage().cachedPages);
+    }
+    return pages;
+  };
+  EXPECT_EQ(cachedPages({slots()}), cachedPages({}));
+}
+
 TEST_P(Padding, IsOfSizesThatTheSessionHas) {
   auto session = Session::create(model, options(0, {slots() + 1}));
   ASSERT_FALSE(session.isOk());

@@ -27,6 +27,9 @@ Result<std::vector<RoundWork::Padding>>
 PaddingSlots::begin(SequenceMemory &memory, std::span<const uint32_t> slots,
                     uint64_t positions) {
   KvCacheManager &pages = memory.pages();
+  // Prefixes in the cache save more time than padding does.
+  if (pages.pagesFor(positions) * slots.size() > pages.freePages())
+    return std::vector<RoundWork::Padding>();
   for (uint32_t slot : slots) {
     held.push_back(slot);
     if (!pages.grow(slot, positions)) {

@@ -27,7 +27,8 @@ public:
 
   /// Prepares slots that no sequence has for a launch that needs pages for
   /// `positions` positions of each. Returns the slots with their pages, or
-  /// nothing if pages are short. end() follows the launch.
+  /// nothing if free pages are short: no page leaves the prefix cache. end()
+  /// follows the launch.
   Result<std::vector<RoundWork::Padding>> begin(SequenceMemory &memory,
                                                 std::span<const uint32_t> slots,
                                                 uint64_t positions);
