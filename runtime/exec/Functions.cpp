@@ -121,7 +121,7 @@ Session::Impl::runFunction(std::string_view name,
   if (!reserved)
     return reserved.status().withContext(strCat("@", name));
   if (parts)
-    MTP_RETURN_IF_ERROR(parts->launch.land());
+    MTP_RETURN_IF_ERROR(parts->land());
   MTP_RETURN_IF_ERROR(writePageTable(program));
   for (size_t i = 0; i < inputs.size(); ++i)
     MTP_RETURN_IF_ERROR(executable->write(program.inputs[i].place.at(0),

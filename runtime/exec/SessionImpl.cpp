@@ -65,6 +65,12 @@ uint64_t SessionState::endOfRound(uint64_t length, uint32_t k) const {
   return roundEnd(length, inner.programs.nodes(k), inner.envelope->maxContext);
 }
 
+Status SessionState::land() {
+  MTP_RETURN_IF_ERROR(launch.land());
+  padding.end(*memory);
+  return okStatus();
+}
+
 void SessionState::endLaunch() {
   launch.end();
   padding.end(*memory);

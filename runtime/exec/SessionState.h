@@ -33,6 +33,9 @@ struct SessionState {
   const ProgramTable &programs() const { return inner.programs; }
   /// Positions that a round of k needs pages for if it begins at `length`.
   uint64_t endOfRound(uint64_t length, uint32_t k) const;
+  /// Waits until nothing runs, and gives back the pages of padding slots. A
+  /// later step reads the results of rounds that are over.
+  Status land();
   /// Forgets the launch.
   void endLaunch();
 

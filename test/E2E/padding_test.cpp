@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "harness/OnDevice.h"
+#include "mtp/saved_prefix.h"
 #include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/SessionFactory.h"
 #include "runtime/exec/SessionProfile.h"
@@ -197,6 +198,25 @@ TEST_P(Padding, KeepsThePrefixCache) {
     return pages;
   };
   EXPECT_EQ(cachedPages({slots()}), cachedPages({}));
+}
+
+// Calls between two steps may need the pages of padding.
+TEST_P(Padding, GivesPagesBackWhenNothingRuns) {
+  SessionOptions padded = options(envelope.maxK, {slots()});
+  padded.roundsPerLaunch = 16;
+  auto session = Session::create(model, padded);
+  ASSERT_TRUE(session.isOk()) << session.status().toString();
+  Request only = request(0, 0.0f);
+  uint64_t tokens = only.prompt.size() + only.maxTokens + envelope.maxNodes;
+  uint64_t pages = (tokens + envelope.pageTokens - 1) / envelope.pageTokens;
+  ASSERT_TRUE((*session)->add(only).isOk());
+  while (!(*session)->idle()) {
+    ASSERT_TRUE((*session)->step().isOk());
+    SavedPrefix::forget(**session, only.prompt);
+    EXPECT_LE((*session)->kvUsage().heldPages, pages);
+    EXPECT_TRUE((*session)->checkInvariants().isOk());
+  }
+  EXPECT_GT((*session)->statistics().paddingSlots, 0u);
 }
 
 TEST_P(Padding, IsOfSizesThatTheSessionHas) {

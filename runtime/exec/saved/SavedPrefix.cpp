@@ -42,7 +42,7 @@ static auto withPages(Session::Impl &impl, Work work)
   MTP_RETURN_IF_ERROR(impl.checkUsable());
   if (!impl.parts)
     return failedPrecondition("the artifact has functions only, no model");
-  MTP_RETURN_IF_ERROR(impl.parts->launch.land());
+  MTP_RETURN_IF_ERROR(impl.parts->land());
   PrefixTransfer transfer(impl.inner.artifact(), *impl.executable,
                           *impl.parts->memory, keyOf(impl.inner));
   return work(transfer);
