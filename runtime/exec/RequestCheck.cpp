@@ -20,8 +20,9 @@ using namespace mtp;
 static Status checkCaptureSizes(SessionOptions &options) {
   for (uint32_t size : options.captureSizes)
     if (size < 1 || size > options.maxSlots)
-      return invalidArgument(strCat("expected capture_sizes of 1 to ",
-                                    options.maxSlots, " slots, got ", size));
+      return invalidArgument(
+          strCat("captureSizes (--capture-sizes): expected 1 to ",
+                 options.maxSlots, " slots, got ", size));
   std::ranges::sort(options.captureSizes);
   return okStatus();
 }

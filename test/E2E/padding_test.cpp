@@ -222,7 +222,8 @@ TEST_P(Padding, GivesPagesBackWhenNothingRuns) {
 TEST_P(Padding, IsOfSizesThatTheSessionHas) {
   auto session = Session::create(model, options(0, {slots() + 1}));
   ASSERT_FALSE(session.isOk());
-  EXPECT_NE(session.status().message().find("expected capture_sizes of 1 to"),
+  EXPECT_NE(session.status().message().find(
+                "captureSizes (--capture-sizes): expected 1 to"),
             std::string::npos)
       << session.status().message();
 }
