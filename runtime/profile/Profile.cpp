@@ -11,6 +11,9 @@ using namespace mtp::profile;
 /// The number of runs beyond which older runs of a program lose weight.
 static constexpr uint64_t kMostRuns = 512;
 
+/// The number of rounds of all shapes beyond which older rounds lose weight.
+static constexpr uint64_t kMostRounds = uint64_t(1) << 21;
+
 Outcomes profile::Profile::allOutcomes() const {
   Outcomes all;
   for (const Outcomes &some : outcomes)
@@ -97,12 +100,15 @@ static void mergeHistogram(std::vector<uint64_t> &into,
       count /= 2;
 }
 
-/// Adds numbers of rounds. Shapes with the fewest rounds are dropped first.
+/// Adds numbers of rounds. Older rounds lose weight, and shapes with the fewest
+/// rounds are dropped first.
 static void mergeRounds(Load &into, const Load &from) {
   for (const auto &[shape, count] : from.rounds)
     into.rounds[shape] += count;
-  auto isTooLarge = [](const auto &of) { return of.second > kMostCount; };
-  while (std::ranges::any_of(into.rounds, isTooLarge))
+  uint64_t all = 0;
+  for (const auto &[shape, count] : into.rounds)
+    all += count;
+  for (; all > kMostRounds; all /= 2)
     for (auto &[shape, count] : into.rounds)
       count /= 2;
   std::erase_if(into.rounds, [](const auto &of) { return of.second == 0; });

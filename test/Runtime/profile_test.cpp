@@ -357,6 +357,19 @@ TEST(Profile, AgesAndStaysWithinItsLimits) {
   EXPECT_GT(old.machines[0].costs[0].median, 0.0085);
 }
 
+// New rounds count, however many a server has counted before.
+TEST(Profile, AgesTheRoundsOfTheLoad) {
+  Profile into = wholeProfile(), from = wholeProfile();
+  into.load.rounds = {{{1, 0}, uint64_t(1) << 40}};
+  from.load.rounds = {{{8, 2}, 1 << 20}};
+  for (int i = 0; i < 9; ++i)
+    merge(into, from);
+  auto &rounds = into.load.rounds;
+  EXPECT_LE((rounds[{1, 0}] + rounds[{8, 2}]), uint64_t(1) << 21);
+  EXPECT_GT((rounds[{8, 2}]), (10 * rounds[{1, 0}]));
+  EXPECT_EQ(errorOf(into), "");
+}
+
 TEST(Profile, MergesTheLargestCounts) {
   Profile into = wholeProfile();
   into.machines[0].costs[0].count = kMostCount;
