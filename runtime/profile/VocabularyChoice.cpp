@@ -82,6 +82,24 @@ tokensByCount(const TokenCounts &counts, uint32_t vocab) {
   return order;
 }
 
+/// Returns the number of accepted drafts that stand beside the counts of
+/// tokens. Counts of tokens lose weight at other times than outcomes. If
+/// outcomes have lost more, the sum over tokens stands for them. Then each
+/// token whose count of accepted drafts was too small to be written has the
+/// largest such count.
+static uint64_t acceptedDrafts(const Profile &profile) {
+  uint64_t outcomes = 0, counted = 0, small = 0;
+  for (uint64_t count : profile.allOutcomes().accepted)
+    outcomes += count;
+  for (const auto &[token, count] : profile.tokens.counts) {
+    counted += count.accepted;
+    small += count.accepted == 0;
+  }
+  if (counted > outcomes)
+    return counted + small * (kLeastTokenCount - 1);
+  return std::max<uint64_t>(outcomes, 1);
+}
+
 Result<VocabularyChoice>
 profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
   if (profile.head.vocab == 0)
@@ -95,13 +113,17 @@ profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
   MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
   VocabularySpeed speed(profile, std::move(costs), drafts);
   auto order = tokensByCount(profile.tokens, profile.head.vocab);
-  if (!speed.hasRates() || order.empty())
+  if (!speed.hasRates()) {
+    std::vector<uint64_t> tried = profile.allOutcomes().tried;
+    return failedPrecondition(strCat(
+        "outcomes.tried: expected at least ", kLeastTried, " of draft 1, got ",
+        tried.empty() ? 0 : tried[0], "; measure longer texts"));
+  }
+  if (order.empty())
     return failedPrecondition(
         strCat("tokens: expected tokens that were accepted at least ",
                kLeastTokenCount, " times, got none; measure longer texts"));
-  uint64_t accepted = 0, kept = 0;
-  for (uint64_t count : profile.allOutcomes().accepted)
-    accepted += count;
+  uint64_t kept = 0, accepted = acceptedDrafts(profile);
   VocabularyChoice choice;
   choice.vocab = profile.head.vocab;
   choice.counted = uint32_t(order.size());
@@ -111,8 +133,7 @@ profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
     kept += order[size - 1].first;
     if (size % kStep != 0 && size != order.size())
       continue;
-    double covered =
-        std::min(double(kept) / double(std::max<uint64_t>(accepted, 1)), 1.0);
+    double covered = double(kept) / double(accepted);
     double gain = speed.gain(double(size), covered) / whole;
     if (gain < kLeastGain || gain <= choice.gain)
       continue;

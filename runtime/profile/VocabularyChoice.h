@@ -24,7 +24,9 @@ struct VocabularyChoice {
   std::vector<int32_t> tokens;
   /// The size of the whole vocabulary, and the number of tokens with counts.
   uint32_t vocab = 0, counted = 0;
-  /// The share of the accepted drafts that have one of the tokens.
+  /// The share of the accepted drafts that have one of the tokens. Too small
+  /// if counts of tokens lost more weight with age than outcomes. Too large if
+  /// outcomes lost more: tokens without counts are missing.
   double covered = 1;
   /// Tokens per second over the whole vocabulary's.
   double gain = 1;

@@ -63,6 +63,23 @@ TEST(VocabularyChoice, WeighsLostDraftsAgainstTheHead) {
             std::string::npos);
 }
 
+// Outcomes that were halved say less than the counts of tokens.
+TEST(VocabularyChoice, CoversNoMoreThanTheCountsOfTokens) {
+  Profile profile = wordProfile();
+  for (uint64_t &count : profile.outcomes[0].tried)
+    count /= 16;
+  for (uint64_t &count : profile.outcomes[0].accepted)
+    count /= 16;
+  for (uint32_t token = 0; token < 50; ++token)
+    profile.tokens.counts[7 * token + 1] = {40, 0, 0};
+  Result<VocabularyChoice> choice = chooseVocabulary(profile, machineOf(5e-4));
+  ASSERT_TRUE(choice) << choice.status().message();
+  EXPECT_EQ(choice->counted, 128u);
+  EXPECT_EQ(choice->tokens.size(), 128u);
+  double kept = 64 * 170 + 64 * 20;
+  EXPECT_NEAR(choice->covered, kept / (kept + 50 * 19), 1e-9);
+}
+
 TEST(VocabularyChoice, KeepsTheVocabularyIfDraftsAreCheap) {
   Profile profile = wordProfile();
   Result<VocabularyChoice> choice = chooseVocabulary(profile, machineOf(1e-6));
@@ -86,6 +103,9 @@ TEST(VocabularyChoice, ErrorsTellWhatIsMissing) {
   EXPECT_EQ(message([](Profile &of) { of.tokens = {}; }),
             "tokens: expected tokens that were accepted at least 20 times, got "
             "none; measure longer texts");
+  EXPECT_EQ(message([](Profile &of) { of.outcomes[0].tried = {19, 8}; }),
+            "outcomes.tried: expected at least 20 of draft 1, got 19; measure "
+            "longer texts");
   EXPECT_EQ(message([](Profile &of) { of.model.drafter = "mtp:tree:9"; }),
             "model.drafter: expected a chain, got 'mtp:tree:9'");
   EXPECT_NE(message([](Profile &) {}, {}).find("machines.costs: expected"),
