@@ -115,11 +115,16 @@ static void keepSome(std::vector<ProfileCosts::Pass> &passes) {
   passes = std::move(some);
 }
 
+/// Returns the keys of the programs that a plan has.
+static std::set<uint64_t> knownPrograms(const Plan &plan) {
+  std::vector<uint64_t> keys = profile::programKeysOf(plan);
+  return {keys.begin(), keys.end()};
+}
+
 /// Takes the costs of programs that the plan has.
 static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
                       ProfileCosts &into) {
-  std::vector<uint64_t> keys = profile::programKeysOf(plan);
-  std::set<uint64_t> known(keys.begin(), keys.end());
+  std::set<uint64_t> known = knownPrograms(plan);
   std::vector<Measured> measured;
   size_t others = 0;
   for (const Cost &cost : machine.costs)
@@ -264,7 +269,12 @@ CapturePlan mtp::planCaptures(const Plan &plan,
     return nodes;
   };
   CapturePlan result;
-  auto choice = profile::chooseCaptures(machine, load, input);
+  std::set<uint64_t> known = knownPrograms(plan);
+  profile::MachineCosts own;
+  for (const Cost &cost : machine.costs)
+    if (known.contains(cost.program))
+      own.costs.push_back(cost);
+  auto choice = profile::chooseCaptures(own, load, input);
   if (!choice)
     return result;
   result.sizes = std::move(choice->sizes);

@@ -60,8 +60,9 @@ struct CapturePlan {
 /// Returns the nodes of a round's graphs: alone, and in a loop if `repeats`.
 uint64_t graphNodesOf(const Plan &plan, uint32_t program, bool repeats);
 
-/// Chooses graphs by the costs of a machine and the load. Without a load or
-/// costs each number of slots has a graph, and no launch is expected.
+/// Chooses graphs by the load, and by a machine's costs of programs that the
+/// plan has. Without a load or such costs each number of slots has a graph, and
+/// no launch is expected.
 CapturePlan planCaptures(const Plan &plan, const profile::MachineCosts &machine,
                          const profile::Load &load,
                          const CaptureLimits &limits);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/exec/ModelImpl.h"
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
@@ -220,6 +221,21 @@ TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
   EXPECT_EQ(threadsFor(of, "b", 8), 8u);
   of.machines[1].costs[0].batch = 2;
   EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+}
+
+// A plan's graphs follow from the times of its own programs.
+TEST_F(ProfiledSession, PlansGraphsByCostsOfItsPrograms) {
+  profile::Profile recorded = record(20);
+  auto model = *Model::load(artifact);
+  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  profile::MachineCosts &machine = recorded.machines[0];
+  CaptureLimits limits{4, 4, /*repeats=*/false};
+  EXPECT_FALSE(
+      planCaptures(plan, machine, recorded.load, limits).launches.empty());
+  for (profile::Cost &cost : machine.costs)
+    cost.program ^= 1;
+  EXPECT_TRUE(
+      planCaptures(plan, machine, recorded.load, limits).launches.empty());
 }
 
 // A request that names a kind begins with the kind's acceptance.
