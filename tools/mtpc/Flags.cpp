@@ -402,6 +402,9 @@ readDraftTokens(std::optional<ProfileChoice> &profile) {
   if (!choice)
     return choice.status().withContext("--profile");
   llvm::errs() << "mtpc: note: " << ::mtp::profile::vocabularyText(*choice);
+  if (!choice->tokens.empty())
+    llvm::errs() << "mtpc: note: the weights are not compared with the "
+                    "profile's, whose drafter reads all tokens\n";
   return choice->tokens;
 }
 
