@@ -80,13 +80,14 @@ private:
 
 /// The place after tokens that were not allowed.
 class NoMatcher : public ConstraintMatcher {
+  static Status error() {
+    return invalidArgument("expected begun tokens that the grammar allows, got "
+                           "tokens that it forbids");
+  }
+
 public:
-  Status accept(int32_t) override {
-    return invalidArgument("expected begun tokens that the grammar allows");
-  }
-  Status mask(std::span<uint32_t>) override {
-    return invalidArgument("expected begun tokens that the grammar allows");
-  }
+  Status accept(int32_t) override { return error(); }
+  Status mask(std::span<uint32_t>) override { return error(); }
   std::unique_ptr<ConstraintMatcher> fork() const override {
     return std::make_unique<NoMatcher>();
   }

@@ -8,6 +8,8 @@ using namespace mtp;
 namespace {
 /// A constraint and what it needs.
 struct Owned {
+  /// A copy, so that the model may end before the constraint.
+  std::vector<uint8_t> tables;
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<const TokenConstraint> constraint;
 };
@@ -25,7 +27,8 @@ static_assert(
 Result<std::shared_ptr<const TokenConstraint>>
 mtp::compileConstraint(const Model &model, const ConstraintSource &source) {
   if (!model.envelope())
-    return failedPrecondition("the artifact has functions only, no model");
+    return failedPrecondition("expected an artifact with a model, got one with "
+                              "functions only");
   if (model.tokenizer().empty() || model.generation().eos.empty())
     return failedPrecondition("expected an artifact with a tokenizer and end "
                               "tokens, got one without");
@@ -33,7 +36,9 @@ mtp::compileConstraint(const Model &model, const ConstraintSource &source) {
                        grammar::compile({grammar::Source::Kind(source.kind),
                                          source.text, source.choices}));
   auto owned = std::make_shared<Owned>();
-  MTP_ASSIGN_OR_RETURN(owned->tokenizer, Tokenizer::load(model.tokenizer()));
+  std::span<const uint8_t> tables = model.tokenizer();
+  owned->tables.assign(tables.begin(), tables.end());
+  MTP_ASSIGN_OR_RETURN(owned->tokenizer, Tokenizer::load(owned->tables));
   MTP_ASSIGN_OR_RETURN(auto vocabulary,
                        grammarVocabulary(*owned->tokenizer,
                                          model.envelope()->vocab,

@@ -67,7 +67,7 @@ void ProfileRecorder::addRound(const RecordedRound &round) {
 }
 
 /// Counts the tokens of a round. If the drafts are unknown, accepted ones are
-/// in the output.
+/// in the output. Drafts that the host may have replaced are not the drafter's.
 void ProfileRecorder::countTokens(const RecordedRound &round) {
   using Counts = profile::TokenCounts::Counts;
   auto count = [&](int32_t token, uint64_t Counts::*member) {
@@ -79,7 +79,7 @@ void ProfileRecorder::countTokens(const RecordedRound &round) {
   };
   for (size_t i = 0; i < round.output.size(); ++i) {
     count(round.output[i], &Counts::output);
-    if (i >= round.accepted)
+    if (i >= round.accepted || round.isReplaced)
       continue;
     count(round.output[i], &Counts::accepted);
     if (round.drafted.empty())

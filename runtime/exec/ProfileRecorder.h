@@ -26,6 +26,8 @@ struct RecordedRound {
   std::span<const int32_t> output;
   /// All drafts; -1 is none.
   std::span<const int32_t> drafted;
+  /// Whether the host may have replaced drafts of the drafter.
+  bool isReplaced = false;
   /// Whether the drafts were a chain that the drafter made.
   bool isChain = false;
   /// Nodes of a tree: by node the parent's index, the number of verified nodes,

@@ -111,9 +111,9 @@ static Status checkBiasSums(const std::vector<TokenBias> &bias) {
   std::map<int32_t, float> sums;
   for (const TokenBias &entry : bias)
     if (float &sum = sums[entry.token]; (sum += entry.bias) == INFINITY)
-      return invalidArgument(strCat("expected a finite sum of the biases of "
-                                    "token ",
-                                    entry.token));
+      return invalidArgument(strCat("expected biases of token ", entry.token,
+                                    " whose sum is finite or -infinity, got "
+                                    "+infinity"));
   return okStatus();
 }
 

@@ -392,10 +392,10 @@ Status RoundRunner::record(const Sequence &sequence,
   SeenDrafts seen;
   SlotResults results;
   // The host may have replaced the drafts of a sequence with masks.
-  bool isReplaced = of.isMasked && parts.masks.replaceDrafts();
+  round.isReplaced = of.isMasked && parts.masks.replaceDrafts();
   round.isChain =
-      !isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
-  if (work.rounds == 1 && of.drafts > 0 && !isReplaced) {
+      !round.isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
+  if (work.rounds == 1 && of.drafts > 0 && !round.isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;
     round.parents = seen.parents.empty() ? parts.recorder->staticTree()

@@ -209,7 +209,8 @@ TEST(LogitRules, AreChecked) {
   EXPECT_EQ(refused({.allowedTokens = {-1}}),
             "expected allowed tokens below 112, got -1");
   EXPECT_EQ(refused({.bias = {{3, 3e38f}, {3, 3e38f}}}),
-            "expected a finite sum of the biases of token 3");
+            "expected biases of token 3 whose sum is finite or -infinity, "
+            "got +infinity");
   EXPECT_EQ(refused({.bias = {{3, -3e38f}, {3, -3e38f}}}), "");
   EXPECT_EQ(refused({.bias = {{3, NAN}}}),
             "expected a finite bias or -infinity of token 3, got nan");

@@ -62,7 +62,7 @@ def compare_answers(args):
             file.truncate()
             json.dump(one["schema"], file)
             file.flush()
-            flag, prompt = f"--json-schema={file.name}", one["prompt"] + " Answer in JSON."
+            flag, prompt = f"--json-schema-file={file.name}", one["prompt"] + " Answer in JSON."
             report = generate(args, prompt, MOST, flag)
             tokens = len(report["sequences"][0]["output_ids"])
             free.add(generate(args, prompt, tokens, "--ignore-eos"))

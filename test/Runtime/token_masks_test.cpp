@@ -20,6 +20,9 @@ class TableMatcher : public ConstraintMatcher {
 public:
   using Table = std::map<std::vector<int32_t>, std::set<int32_t>>;
 
+  /// There is no mask after this token.
+  static constexpr int32_t kTooLarge = 50;
+
   TableMatcher(const Table &table, std::vector<int32_t> run)
       : table(table), run(std::move(run)) {}
 
@@ -29,6 +32,8 @@ public:
     return okStatus();
   }
   Status mask(std::span<uint32_t> words) override {
+    if (!text.empty() && text.back() == kTooLarge)
+      return resourceExhausted("expected a smaller state");
     std::ranges::fill(words, 0);
     for (int32_t token : allowed())
       words[size_t(token) / 32] |= 1u << token % 32;
@@ -85,7 +90,10 @@ public:
 
 class Masks : public testing::Test {
 protected:
-  void SetUp() override {
+  void SetUp() override { makeModel(/*hasLimit=*/true); }
+
+  /// Only rounds of the rule `exact` have a limit on drafts.
+  void makeModel(bool hasLimit) {
     FakeOptions fake;
     fake.maxK = 3;
     ArtifactBuilder builder = makeFakeModel(fake);
@@ -98,6 +106,8 @@ protected:
     builder.addState("logit_masks", {slots, 4, maskWords(vocab)},
                      schema::DType::I32, slot);
     builder.addState("host_drafts", {slots, 4}, schema::DType::I32, slot);
+    if (hasLimit)
+      builder.addState("draft_limit", {slots}, schema::DType::I32, slot);
     bytes = std::make_unique<AlignedBytes>(builder.finish());
     auto opened = ArtifactFile::fromMemory(bytes->span());
     ASSERT_TRUE(opened.isOk()) << opened.status().toString();
@@ -163,6 +173,30 @@ TEST_F(Masks, CutDraftsFromAForbiddenOne) {
   EXPECT_EQ(allowed[1], (std::set<int32_t>{3, 4}));
   EXPECT_EQ(verified({9, 3, 5}), (Tokens{-1, -1, -1}));
   EXPECT_EQ(verified({1, -1, -1}), (Tokens{1, -1, -1}));
+}
+
+TEST_F(Masks, DropDraftsThatHaveNoMask) {
+  const int32_t large = TableMatcher::kTooLarge;
+  table = {{{}, {1, large}}, {{1}, {3, large}}};
+  EXPECT_EQ(verified({1, large, 5}), (Tokens{1, -1, -1}));
+  EXPECT_EQ(verified({large, 3, 5}), (Tokens{-1, -1, -1}));
+  EXPECT_EQ(allowed[1], allowed[0]);
+}
+
+TEST_F(Masks, KeepDraftsThatMayBeDrawn) {
+  makeModel(/*hasLimit=*/false);
+  table = {{{}, {1, 2}}, {{1}, {3, 4}}, {{1, 3}, {5}}};
+  EXPECT_EQ(verified({1, 9, 5}), (Tokens{1, 9, -1}));
+  EXPECT_EQ(verified({9, 3, 5}), (Tokens{9, -1, -1}));
+  // Only a token without an alternative replaces a draft.
+  EXPECT_EQ(verified({2, 9, 9}, {1, 3, 5}), (Tokens{2, 63, 63}));
+  EXPECT_EQ(verified({1, 3, 9}), (Tokens{1, 3, 5}));
+  // A chain that was drawn is not cut where a mask fails.
+  table = {{{}, {1, TableMatcher::kTooLarge}}};
+  TableMatcher matcher(table, {});
+  SeenDrafts seen{{TableMatcher::kTooLarge, 1, 1}, {}};
+  EXPECT_EQ(masks->makePaths(matcher, 4, seen).code(),
+            StatusCode::ResourceExhausted);
 }
 
 TEST_F(Masks, ProposeTheOnlyToken) {

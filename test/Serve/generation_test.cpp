@@ -356,6 +356,18 @@ TEST(Generation, AFailureLaterIsTheServers) {
   EXPECT_TRUE(rig.generation->isFinished());
 }
 
+TEST(Generation, AFailureLaterMayBeTheRequests) {
+  Rig rig(R"({"prompt": [1]})");
+  rig.accept(5);
+  EngineEvent event;
+  event.handle = 5;
+  event.finish = FinishReason::Failed;
+  event.error = invalidArgument("no token can follow");
+  event.isRequestsFault = true;
+  rig.generation->take(event);
+  EXPECT_EQ(rig.generation->error()->status, 400u);
+}
+
 TEST(Generation, AbortCancelsWhatRuns) {
   Rig rig(R"({"prompt": [[1], [2], [3]]})");
   for (Handle handle : {5, 6, 7})

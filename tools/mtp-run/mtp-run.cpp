@@ -96,6 +96,11 @@ static void addLogprobsFlags(CLI::App &app, LogprobsRequest &o) {
       ->group(kGeneration);
 }
 
+/// Returns an error of an empty text, which a shell makes of a missing file.
+static std::string checkText(const std::string &text) {
+  return text.empty() ? "expected a text, got an empty one" : "";
+}
+
 static void addRuleFlags(CLI::App &app, RunOptions &o) {
   addNumber(app, "--repetition-penalty", o.repetitionPenalty,
             "Divides positive logits of tokens of prompt and output, and "
@@ -118,12 +123,14 @@ static void addRuleFlags(CLI::App &app, RunOptions &o) {
       ->group(kGeneration);
   addText(app, "--grammar", o.grammar, "TEXT",
           "Grammar of the output, in llama.cpp's GBNF")
+      ->check(checkText)
       ->group(kGeneration);
   addText(app, "--grammar-file", o.grammarFile, "FILE",
           "File with a grammar of the output")
       ->group(kGeneration);
   addText(app, "--json-schema", o.jsonSchema, "TEXT",
           "JSON Schema of the output")
+      ->check(checkText)
       ->group(kGeneration);
   addText(app, "--json-schema-file", o.jsonSchemaFile, "FILE",
           "File with a JSON Schema of the output")

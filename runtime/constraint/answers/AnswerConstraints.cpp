@@ -13,6 +13,17 @@ static std::string keyOf(const AnswerStart &start, bool hasMarks) {
                 " ");
 }
 
+/// Returns a text that only equal parameters have. The types of a schema are
+/// not always known: the tools of a request share a limit on references.
+static std::string keyOf(const Tool &tool) {
+  std::string key;
+  for (const auto &[name, types] : tool.parameters)
+    key += strCat(" ", name.size(), ":", name, " ", int(types.string),
+                  int(types.integer), int(types.number), int(types.boolean),
+                  int(types.null), int(types.object), int(types.array));
+  return key;
+}
+
 /// Returns a text that only equal calls have.
 static std::string keyOf(const AnswerCalls &calls) {
   std::string key = strCat("calls ", int(calls.format), " ",
@@ -20,7 +31,7 @@ static std::string keyOf(const AnswerCalls &calls) {
   for (const Tool &tool : calls.tools->tools())
     if (tool.isCallable)
       key += strCat(tool.name, tool.isStrict ? " strict " : " ",
-                    tool.schema.size(), ":", tool.schema);
+                    tool.schema.size(), ":", tool.schema, keyOf(tool));
   return key;
 }
 

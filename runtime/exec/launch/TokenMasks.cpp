@@ -130,6 +130,13 @@ int32_t TokenMasks::chooseDraft(size_t parent, const Place &from, bool isMain,
   return from.isDrafted && (mayBeDrawn || allows(parent, draft)) ? draft : -1;
 }
 
+/// Takes the token of a node, and makes the mask after it.
+Status TokenMasks::enterNode(size_t node, size_t below, int32_t token,
+                             Place &place) {
+  MTP_RETURN_IF_ERROR(place.matcher->accept(token));
+  return maskNode(node, below, place);
+}
+
 Status TokenMasks::makePaths(ConstraintMatcher &matcher, size_t count,
                              SeenDrafts &seen) {
   count = std::clamp<size_t>(count, 1, std::min(nodes, seen.tokens.size() + 1));
@@ -146,18 +153,24 @@ Status TokenMasks::makePaths(ConstraintMatcher &matcher, size_t count,
     int32_t &token = seen.tokens[node - 1];
     int32_t draft =
         std::exchange(token, chooseDraft(parent, from, isMain, token));
-    if (token < 0 || !allows(parent, token)) {
-      // A mask with a token, for a row whose pick does not count.
-      std::copy_n(words.begin(), width, words.begin() + long(node * width));
-      continue;
-    }
     Place &to = places[node];
-    to.matcher = from.matcher->fork();
-    to.isDrafted = from.isDrafted && token == draft;
-    if (!from.forced.empty() && token == from.forced.front())
-      to.forced.assign(from.forced.begin() + 1, from.forced.end());
-    MTP_RETURN_IF_ERROR(to.matcher->accept(token));
-    MTP_RETURN_IF_ERROR(maskNode(node, tree.below[node], to));
+    if (token >= 0 && allows(parent, token)) {
+      to.matcher = from.matcher->fork();
+      to.isDrafted = from.isDrafted && token == draft;
+      if (!from.forced.empty() && token == from.forced.front())
+        to.forced.assign(from.forced.begin() + 1, from.forced.end());
+      Status entered = enterNode(node, tree.below[node], token, to);
+      if (entered.isOk())
+        continue;
+      // The text may never come here. Without the draft, the next round finds
+      // out. A chain that was drawn cannot end early, though.
+      if (mayBeDrawn)
+        return entered;
+      token = -1;
+      to.matcher.reset();
+    }
+    // A mask with a token, for a row whose pick does not count.
+    std::copy_n(words.begin(), width, words.begin() + long(node * width));
   }
   return okStatus();
 }

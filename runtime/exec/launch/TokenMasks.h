@@ -66,6 +66,7 @@ private:
     bool isDrafted = true;
   };
   Status maskNode(size_t node, size_t below, Place &place);
+  Status enterNode(size_t node, size_t below, int32_t token, Place &place);
   bool allows(size_t node, int32_t token) const;
   int32_t chooseDraft(size_t parent, const Place &from, bool isMain,
                       int32_t draft) const;

@@ -5,6 +5,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/grammar/schema/Formats.h"
 #include "runtime/grammar/schema/Keywords.h"
+#include "runtime/utf8/Utf8.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,17 @@ uint8_t typeNamed(std::string_view name) {
     if (known == name)
       return types;
   return 0;
+}
+
+/// Returns the JSON of a value, at most the first 64 bytes of it.
+std::string foundText(JsonElement value) {
+  constexpr size_t kMostShown = 64;
+  std::string text = simdjson::minify(value);
+  if (text.size() <= kMostShown)
+    return text;
+  text.resize(kMostShown);
+  text.resize(findInvalidUtf8(text));
+  return text + "...";
 }
 
 /// Merges keywords one by one.
@@ -71,8 +83,10 @@ private:
   /// Adds the schema of properties that a leaf does not declare.
   void addAdditional(NodeId leaf);
 
-  Status malformed(std::string_view expected) const {
-    return document.invalid(node, keyword, strCat("expected ", expected));
+  Status malformed(std::string_view expected, JsonElement value) const {
+    return document.invalid(
+        node, keyword,
+        strCat("expected ", expected, ", got ", foundText(value)));
   }
 
   SchemaDocument &document;
@@ -101,7 +115,7 @@ Status Builder::addTypes(JsonElement value) {
   bool isKnown =
       value.get(list) ? add(value) : std::all_of(list.begin(), list.end(), add);
   if (!isKnown)
-    return malformed("the name of a type of JSON, or an array of names");
+    return malformed("the name of a type of JSON, or an array of names", value);
   shape.types &= types;
   return okStatus();
 }
@@ -114,7 +128,7 @@ Status Builder::addValues(JsonElement value, bool isConst) {
   else if (!value.get(list))
     values.assign(list.begin(), list.end());
   else
-    return malformed("an array of values");
+    return malformed("an array of values", value);
   if (!shape.values) {
     shape.values = std::move(values);
     return okStatus();
@@ -133,7 +147,7 @@ Status Builder::addValues(JsonElement value, bool isConst) {
 Status Builder::addProperties(JsonElement value) {
   JsonObject properties;
   if (value.get(properties))
-    return malformed("an object of schemas");
+    return malformed("an object of schemas", value);
   for (auto [name, schema] : properties)
     propertyNamed(name).schemas.insert(
         document.child(node, "properties", name, schema));
@@ -143,10 +157,10 @@ Status Builder::addProperties(JsonElement value) {
 Status Builder::addRequired(JsonElement value) {
   JsonArray names;
   if (value.get(names))
-    return malformed("an array of property names");
+    return malformed("an array of property names", value);
   for (JsonElement name : names) {
     if (!name.is_string())
-      return malformed("an array of property names");
+      return malformed("an array of property names", value);
     propertyNamed(textOf(name)).isRequired = true;
   }
   return okStatus();
@@ -154,7 +168,7 @@ Status Builder::addRequired(JsonElement value) {
 
 Status Builder::addPattern(JsonElement value, std::string_view name) {
   if (!value.is_string())
-    return malformed("a string");
+    return malformed("a string", value);
   if (shape.pattern &&
       (*shape.pattern != textOf(value) || shape.isPatternWhole))
     return document.unsupported(
@@ -168,7 +182,7 @@ Status Builder::addPattern(JsonElement value, std::string_view name) {
 
 Status Builder::addFormat(JsonElement value, std::string_view name) {
   if (!value.is_string())
-    return malformed("a string");
+    return malformed("a string", value);
   if (isHintFormat(textOf(value)))
     return okStatus();
   std::string pattern = patternOfFormat(textOf(value));
@@ -193,7 +207,7 @@ Status Builder::addBound(JsonElement value, bool isMaximum, bool isExclusive) {
   int64_t bound = 0;
   double number = 0;
   if (value.get(number))
-    return malformed("a number");
+    return malformed("a number", value);
   if (isMaximum && number <= shape.most) {
     shape.isMostExclusive =
         isExclusive || (number == shape.most && shape.isMostExclusive);
@@ -205,7 +219,7 @@ Status Builder::addBound(JsonElement value, bool isMaximum, bool isExclusive) {
   }
   if (value.get(bound)) {
     if (std::abs(number) > kExact)
-      return malformed("a number of at most 2^53 in magnitude");
+      return malformed("a number of at most 2^53 in magnitude", value);
     double rounded = isMaximum ? std::floor(number) : std::ceil(number);
     bound = static_cast<int64_t>(rounded);
     isExclusive &= rounded == number;
@@ -226,7 +240,7 @@ Status Builder::addCount(JsonElement value, uint64_t &count, bool isMaximum) {
   if (value.get(read)) {
     if (value.get(number) || number < 0 || number > kExact ||
         number != std::trunc(number))
-      return malformed("a whole number of at least 0");
+      return malformed("a whole number of at least 0", value);
     read = static_cast<uint64_t>(number);
   }
   count = isMaximum ? std::min(count, read) : std::max(count, read);

@@ -78,8 +78,8 @@ struct ConstraintSource {
   std::vector<std::string> choices;
 };
 
-/// Compiles a source to a constraint for requests in sessions of `model`. The
-/// constraint reads the model's data, so other models must not use it. A
+/// Compiles a source to a constraint for requests in sessions of `model`, and
+/// of other models with an equal tokenizer. `model` may end before it. A
 /// sequence ends when the constraint allows no longer text. Requests with equal
 /// sources should share a constraint, which keeps masks. Thread-safe; takes up
 /// to seconds for the largest sources.

@@ -483,15 +483,15 @@ typedef enum mtp_constraint_kind {
   MTP_CONSTRAINT_CHOICE = 4       /* the texts are the possible outputs */
 } mtp_constraint_kind;
 
-/* Compiles texts of an mtp_constraint_kind for requests in sessions of `model`.
-   The constraint reads the model's data, so other models must not use it, even
-   of an equal artifact. The caller frees the constraint, before or after the
-   requests that use it end.
-   MTP_FAILED_PRECONDITION if the artifact has no model, no tokenizer or no end
-   tokens. MTP_INVALID_ARGUMENT for an unknown kind, a wrong number of texts, or
-   a text that is malformed or allows no output. MTP_UNIMPLEMENTED for what is
-   not supported, for example a keyword of a schema. MTP_RESOURCE_EXHAUSTED at a
-   limit. The message names the place in the text. */
+/* Compiles texts of an mtp_constraint_kind for requests in sessions of `model`,
+   and of other models with an equal tokenizer. `model` may be freed before the
+   constraint. The caller frees the constraint, before or after the requests
+   that use it end. MTP_FAILED_PRECONDITION if the artifact has no model, no
+   tokenizer or no end tokens. MTP_INVALID_ARGUMENT for an unknown kind, a wrong
+   number of texts, or a text that is malformed or allows no output.
+   MTP_UNIMPLEMENTED for what is not supported, for example a keyword of a
+   schema. MTP_RESOURCE_EXHAUSTED at a limit. The message names the place in the
+   text. */
 mtp_status mtp_constraint_create(const mtp_model *model, int32_t kind,
                                  const char *const *texts, size_t text_count,
                                  mtp_constraint **constraint);

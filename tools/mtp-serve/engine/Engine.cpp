@@ -130,6 +130,7 @@ void Engine::take(SequenceUpdate &update) {
   event.finish = update.finish;
   event.stopToken = update.stopToken;
   event.error = update.error;
+  event.isRequestsFault = update.error.code() == StatusCode::InvalidArgument;
   if (!update.tokens.empty())
     prompts.erase(update.id);
   if (update.finish != FinishReason::None)

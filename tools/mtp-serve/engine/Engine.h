@@ -41,6 +41,9 @@ struct EngineEvent {
   /// The end or stop token that ended it, if one did.
   std::optional<int32_t> stopToken;
   Status error;
+  /// Whether the request is at fault, though it was accepted: for example if
+  /// its rules leave no token.
+  bool isRequestsFault = false;
   /// When it got a slot for the first time. Comes once, not after the first
   /// token.
   std::optional<Clock::time_point> admitted;

@@ -123,7 +123,7 @@ void Generation::take(const EngineEvent &event) {
   // leave no token. An answer that a stop string has ended is complete.
   if (event.finish == FinishReason::Failed && !wasComplete) {
     ApiError error = errorOf(event.error);
-    if (answer.isAccepted && event.error.code() != StatusCode::InvalidArgument)
+    if (answer.isAccepted && !event.isRequestsFault)
       error.status = 500;
     fail(std::move(error));
   }

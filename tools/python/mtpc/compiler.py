@@ -145,7 +145,7 @@ def _with_profile(
 def _decides_tree(profile: str, tree: Flag) -> bool:
     """Returns whether mtp-import takes the arrangement of drafts from a profile, which then is of
     another model than the result."""
-    return tree in (None, "chain", "dynamic") and _core.counts_nodes(profile)
+    return tree in (None, "chain", "dynamic") and _core.measures_tree(profile)
 
 
 def import_model(

@@ -6,6 +6,7 @@
 #include "runtime/core/PathKind.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/TreeChoice.h"
 #include "tools/mtp-dump/Dump.h"
 #include "tools/mtp-dump/DumpProfile.h"
 #include "tools/python/src/Bindings.h"
@@ -117,10 +118,13 @@ static bool isProfile(const std::string &path) {
   return file && profile::isProfile({(*file)->data(), (*file)->size()});
 }
 
-/// Returns whether a profile has outcomes of a tree's nodes.
-static bool countsNodes(const std::string &path) {
+/// Returns whether mtp-import can arrange drafts by a profile, and the profile
+/// is of a tree.
+static bool measuresTree(const std::string &path) {
   WithoutGil unlocked;
-  return !take(profile::loadProfile(path)).nodes.counts.empty();
+  profile::Profile profile = take(profile::loadProfile(path));
+  auto drafts = profile::MeasuredDrafts::of(profile);
+  return drafts && !drafts->isChain();
 }
 
 static std::string dumpProfile(const std::string &path, bool isPlain,
@@ -233,7 +237,7 @@ static void bindStart(nb::module_ &module) {
       "on_line"_a, "device"_a, "gpu"_a, "profile"_a);
   module.def("dump", &dump, "path"_a, "program"_a, "json"_a, "commands"_a);
   module.def("kind", &pathKindName, "path"_a);
-  module.def("counts_nodes", &countsNodes, "profile"_a);
+  module.def("measures_tree", &measuresTree, "profile"_a);
 }
 
 static nb::object optionalText(std::string_view text) {

@@ -56,9 +56,10 @@ Status serve::readResumedScores(const simdjson::dom::element &element,
   for (simdjson::dom::element item : list)
     if (!readScore(item, vocab, scores.emplace_back()))
       return invalidArgument(
-          strCat("expected the bits of a number, then ids below ", vocab,
-                 " and bits, up to ", LogprobsRequest::kMost, " pairs, as ",
-                 scores.size() - 1, ", got another form"));
+          strCat("scores[", scores.size() - 1,
+                 "]: expected the bits of a number, then up to ",
+                 LogprobsRequest::kMost, " pairs of an id below ", vocab,
+                 " and bits, got ", simdjson::minify(item).substr(0, 80)));
   return okStatus();
 }
 

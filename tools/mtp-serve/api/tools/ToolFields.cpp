@@ -144,9 +144,12 @@ static Status readAllowed(const std::string &path, const element &value,
                mode.empty() ? "none" : strCat("'", mode, "'")));
   array list;
   element given;
-  if (value.at_key("tools").get(given) || given.get(list) || list.size() == 0)
-    return invalidArgument(
-        strCat(path, ".tools: expected an array of one tool or more"));
+  if (value.at_key("tools").get(given))
+    return invalidArgument(strCat(
+        path, ".tools: expected an array of one tool or more, got none"));
+  if (given.get(list) || list.size() == 0)
+    return expected(strCat(path, ".tools"), "an array of one tool or more",
+                    given);
   size_t index = 0;
   for (element tool : list) {
     std::string at = strCat(path, ".tools[", index++, "]");
