@@ -28,11 +28,12 @@ static uint32_t numberAfter(std::string_view name, std::string_view key,
   size_t at = name.find(key);
   if (at == std::string_view::npos)
     return 0;
-  for (at += key.size(); commas > 0; --commas)
-    if ((at = name.find(',', at)) == std::string_view::npos)
+  for (at += key.size(); commas > 0; --commas) {
+    at = name.find(',', at);
+    if (at == std::string_view::npos)
       return 0;
-    else
-      ++at;
+    ++at;
+  }
   uint32_t number = 0;
   std::from_chars(name.data() + at, name.data() + name.size(), number);
   return number;
