@@ -109,11 +109,14 @@ Status mtp::noTokenError(const Request &request, uint64_t position,
 /// bias must be in range.
 static Status checkBiasSums(const std::vector<TokenBias> &bias) {
   std::map<int32_t, float> sums;
-  for (const TokenBias &entry : bias)
-    if (float &sum = sums[entry.token]; (sum += entry.bias) == INFINITY)
+  for (const TokenBias &entry : bias) {
+    float &sum = sums[entry.token];
+    sum += entry.bias;
+    if (sum == INFINITY)
       return invalidArgument(strCat("expected biases of token ", entry.token,
                                     " whose sum is finite or -infinity, got "
                                     "+infinity"));
+  }
   return okStatus();
 }
 
