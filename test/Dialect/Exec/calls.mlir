@@ -105,9 +105,8 @@ exec.program @picks function {
   // CHECK: exec.process_logits draft %{{.*}} slots %{{.*}} positions %{{.*}} by(%{{.*}}, %[[N:.*]], %[[N]]) :
   %l1 = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts)
     : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>) -> tensor<4x64xf32>
-  %tokens = exec.ref @draft_tokens : memref<64x1xi32>
   // CHECK: exec.process_logits draft %{{.*}} by(%{{.*}}, %[[N]], %[[N]]) tokens %{{.*}} :
-  %l4 = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts) tokens %tokens
+  %l4 = exec.process_logits draft %l slots %s positions %s by (%rules, %counts, %counts) tokens %v
     : (tensor<4x64xf32>, tensor<4xi32>, tensor<4xi32>, memref<2x256xi32>, memref<2x64xi32>, memref<2x64xi32>, memref<64x1xi32>) -> tensor<4x64xf32>
   %masks = exec.ref @node_masks : memref<2x4x2xi32>
   // CHECK: exec.process_logits %{{.*}} by(%{{.*}}, %[[N]], %[[N]]) masks %{{.*}} :
