@@ -121,12 +121,6 @@ static int64_t bytesOfSlot(MemRefType state) {
   return numbers * state.getElementTypeBitWidth() / 8;
 }
 
-/// Returns whether requests change or mask logits by the state.
-static bool isOfRules(std::string_view name) {
-  return name == ::mtp::kTokenCounts || name == ::mtp::kHostDrafts ||
-         name.starts_with("logit_");
-}
-
 static FailureOr<Plan> makePlan(ModuleOp module) {
   FailureOr<PlanLayout> layout = PlanLayout::get(module);
   if (failed(layout))
@@ -147,7 +141,7 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
     if (state.getRebuild() == mlir::mtp::Rebuild::Run)
       plan.recurrentBytes += bytes;
     std::string_view name = state.getSymName();
-    if (isOfRules(name))
+    if (::mtp::isRuleState(name))
       plan.ruleBytes += bytes;
     if (name == ::mtp::kTokenCounts || name == ::mtp::kLogitBias ||
         name == ::mtp::kLogitMasks)

@@ -24,6 +24,12 @@ inline constexpr std::string_view kLogitMasks = "logit_masks";
 /// per node of the window, -1 for none. Optional.
 inline constexpr std::string_view kHostDrafts = "host_drafts";
 
+/// Returns whether a state holds rules or masks of slots.
+inline bool isRuleState(std::string_view name) {
+  return name == kLogitRules || name == kTokenCounts || name == kLogitBias ||
+         name == kLogitPath || name == kLogitMasks || name == kHostDrafts;
+}
+
 /// Words of a slot in the state "logit_rules".
 enum RuleWord : int64_t {
   /// Bits of RuleFlag; 0 if the slot has no rules. Other words and states of

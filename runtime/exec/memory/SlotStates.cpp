@@ -34,13 +34,6 @@ static Binding rangeOf(uint32_t state, uint64_t index, uint64_t bytes) {
   return {schema::Space::State, state, index * bytes, bytes};
 }
 
-/// Returns whether programs read the state only if RuleStates has written it
-/// for the sequence. Its rows are as long as the vocabulary.
-static bool isOfRules(std::string_view name) {
-  return name == kLogitRules || name == kTokenCounts || name == kLogitBias ||
-         name == kLogitPath || name == kLogitMasks || name == kHostDrafts;
-}
-
 Result<std::unique_ptr<SlotStates>> SlotStates::create(const Artifact &artifact,
                                                        Executable &executable) {
   std::unique_ptr<SlotStates> states(new SlotStates(executable));
@@ -53,8 +46,9 @@ Status SlotStates::start(const Artifact &artifact) {
   for (uint32_t i = 0; i < artifact.states.size(); ++i) {
     const State &state = artifact.states[i];
     const StateRule &rule = state.rule;
-    // Programs write the first value themselves, and the state may be large.
-    if (rule.rebuild == schema::Rebuild::Run || isOfRules(state.name))
+    // Programs write the first value of a recurrent state, RuleStates the first
+    // value of a state of rules. Both may be large.
+    if (rule.rebuild == schema::Rebuild::Run || isRuleState(state.name))
       continue;
     if (!rule.shared) {
       bool isSaved = rule.rebuild == schema::Rebuild::Save;
