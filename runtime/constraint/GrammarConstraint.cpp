@@ -35,7 +35,7 @@ private:
 };
 } // namespace
 
-/// Returns the bytes of tokens; those of end tokens are empty.
+/// Returns the bytes of tokens; end tokens have none.
 std::string GrammarMatcher::textOf(std::span<const int32_t> ids) const {
   const grammar::Vocabulary &vocabulary = texts.tokens->vocabulary();
   std::string text;

@@ -190,8 +190,9 @@ std::string treeText(const TreeReport &report);
 /// Says whether drafts pay, and whether trees do.
 std::string treeVerdict(const TreeReport &report);
 
-/// Returns a choice's expected tokens per second over those of the measured
-/// drafts with all k, as text; empty if the measured drafts have no speed.
+/// Returns a choice's expected tokens per second over the tokens of the
+/// measured drafts with all k, as text; empty if the measured drafts have no
+/// speed.
 std::string gainText(const TreeReport &report, const TreeChoice &of);
 
 /// Returns a tree as a list of paths, the form that --draft-tree=FILE reads.

@@ -254,7 +254,7 @@ ROWS = [Artifact(*row) for row in (
     ("mtp-wide.rules", "dsv3-chain-mtp2.f32", PAIR + " --draft-tree=dynamic:4,5,20", "",
      "lossless"),
     ("qwen3.rules", "qwen3.bf16", SMALL + " --drafter=lookup -k=3", "", "constraint lossless"),
-    # Drafts of frequent tokens, whose rules are those of the tokens.
+    # Drafts of frequent tokens, which have the rules of the tokens.
     ("mimo-few.rules", "mimo-mtp1.f32", SMALL + " -k=3", FREQUENT, "lossless"),
     # Accept rules other than exact.
     ("mtp-drawn.rules", "dsv3-chain-mtp2.f32", SMALL + " -k=3 --accept=rejection", "",

@@ -45,8 +45,8 @@ private:
   RuleStates &rules;
   /// The state with the positions of the slots.
   std::optional<uint32_t> length;
-  /// By slot, whether its states are those of a new sequence, or later ones of
-  /// padding.
+  /// By slot, whether its states belong to a new sequence, or are later states
+  /// of padding.
   std::vector<bool> ready;
   /// Slots that hold pages.
   std::vector<uint32_t> held;

@@ -472,7 +472,7 @@ typedef struct mtp_token_bias {
 
 /* A set of texts, by which requests restrict their output. Immutable; several
    threads and sessions may use one. Requests with equal texts should share one,
-   since it keeps what it has computed. */
+   since the set keeps the masks that it has computed. */
 typedef struct mtp_constraint mtp_constraint;
 
 typedef enum mtp_constraint_kind {

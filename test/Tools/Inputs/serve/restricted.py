@@ -42,7 +42,7 @@ def restrict(body, number):
 
 def texts_alone(artifact, bodies, *flags):
     """Returns the answers of restricted requests, by number, to one request at a time without
-    drafts. Those that end must match."""
+    drafts. Answers that end must match."""
     answers, ended = {}, 0
     with Server(artifact, "--no-request-log", *flags) as server:
         for number, body in bodies.items():
