@@ -137,6 +137,23 @@ TEST(CApi, CompilesConstraints) {
   mtp_model_free(model);
 }
 
+TEST(CApi, ConstraintsOutliveTheirModel) {
+  std::shared_ptr<const TokenConstraint> constraint;
+  {
+    auto model = Model::load(chatPath());
+    ASSERT_TRUE(model.isOk()) << model.status().toString();
+    ConstraintSource source;
+    source.kind = ConstraintSource::Kind::Choice;
+    // The model has no tokens above 63.
+    source.choices = {"123"};
+    auto compiled = compileConstraint(**model, source);
+    ASSERT_TRUE(compiled.isOk()) << compiled.status().toString();
+    constraint = std::move(*compiled);
+  }
+  // Forced tokens are split by the tokenizer.
+  EXPECT_FALSE(constraint->begin()->forced(8).empty());
+}
+
 // A request of an older caller ends before the constraint, which is not read.
 TEST(CApi, ConstraintsNeedAModelWithMasks) {
   mtp_model *model = load(chatPath());
