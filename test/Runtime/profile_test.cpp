@@ -328,6 +328,18 @@ TEST(Profile, MergesCountsAndMeansOfEqualShapes) {
   EXPECT_EQ(errorOf(into), "");
 }
 
+TEST(Profile, KeepsTheOrderOfQuartilesThatHardlyDiffer) {
+  Profile profile = wholeProfile(), other = wholeProfile();
+  Cost &cost = profile.machines[0].costs[0], &more = other.machines[0].costs[0];
+  cost.count = 92;
+  cost.lower = 0.0020022933031214065;
+  cost.median = cost.upper = 0.002002293303121407;
+  more.count = 454;
+  more.lower = more.median = more.upper = 0.006647668867194073;
+  merge(profile, other);
+  EXPECT_EQ(errorOf(profile), "");
+}
+
 TEST(Profile, AgesAndStaysWithinItsLimits) {
   Profile into = wholeProfile();
   for (uint32_t i = 0; i < 40; ++i) {
