@@ -440,4 +440,8 @@ TEST(Profile, RefusesAnotherModelWithBothNames) {
   other = story;
   other.drafter = "lookup:2,5";
   EXPECT_FALSE(checkModel(story, other).isOk());
+  // A config need not have a name.
+  other = {"", 13, 12, "mtp"};
+  message = checkModel(story, other).message();
+  EXPECT_NE(message.find("got one of 'unnamed' (weights"), std::string::npos);
 }
