@@ -7,6 +7,7 @@
 #include "runtime/schema/mtp_profile_generated.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 #include <tuple>
@@ -119,6 +120,78 @@ Status profile::checkCounts(const schema::Profile &root) {
 }
 
 //===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+/// Copies an element of a list, which may lie at any address.
+template <typename T>
+static T elementOf(const flatbuffers::Vector<const T *> &list, uint32_t i) {
+  T element;
+  std::memcpy(&element, list.Data() + i * sizeof(T), sizeof(T));
+  return element;
+}
+
+/// Checks that the tokens ascend: each one is there at most once.
+static Status checkTokenOrder(const schema::Profile &root) {
+  for (uint32_t i = 1; root.tokens() && i < root.tokens()->size(); ++i) {
+    uint32_t before = elementOf(*root.tokens(), i - 1).token();
+    uint32_t token = elementOf(*root.tokens(), i).token();
+    if (token <= before)
+      return dataLoss(strCat("tokens[", i, "].token: expected more than ",
+                             before, ", the token before it, got ", token));
+  }
+  return okStatus();
+}
+
+/// Checks that the slots and k of rounds ascend.
+static Status checkRoundOrder(const schema::ProfileLoad &load) {
+  for (uint32_t i = 1; load.rounds() && i < load.rounds()->size(); ++i) {
+    schema::ProfileRounds before = elementOf(*load.rounds(), i - 1);
+    schema::ProfileRounds one = elementOf(*load.rounds(), i);
+    if (std::pair(one.slots(), one.k()) <=
+        std::pair(before.slots(), before.k()))
+      return dataLoss(strCat("load.rounds[", i, "].slots: expected more than ",
+                             before.slots(), " slots with k = ", before.k(),
+                             ", the round before it, got ", one.slots(),
+                             " with k = ", one.k()));
+  }
+  return okStatus();
+}
+
+static NodeOutcomes::Path pathOf(const schema::ProfileNode &node) {
+  NodeOutcomes::Path path;
+  if (node.path())
+    path.assign(node.path()->begin(), node.path()->end());
+  return path;
+}
+
+static std::string textOf(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
+  return "[" + text + "]";
+}
+
+/// Checks that the paths of nodes ascend.
+static Status checkNodeOrder(const schema::Profile &root) {
+  for (uint32_t i = 1; root.nodes() && i < root.nodes()->size(); ++i) {
+    NodeOutcomes::Path before = pathOf(*root.nodes()->Get(i - 1));
+    NodeOutcomes::Path path = pathOf(*root.nodes()->Get(i));
+    if (path <= before)
+      return dataLoss(strCat("nodes[", i, "].path: expected a path after ",
+                             textOf(before), ", the path before it, got ",
+                             textOf(path)));
+  }
+  return okStatus();
+}
+
+Status profile::checkOrder(const schema::Profile &root) {
+  MTP_RETURN_IF_ERROR(checkNodeOrder(root));
+  MTP_RETURN_IF_ERROR(checkTokenOrder(root));
+  return root.load() ? checkRoundOrder(*root.load()) : okStatus();
+}
+
+//===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
 
@@ -141,11 +214,8 @@ static Status checkOutcomes(const std::string &key, const Outcomes &of) {
   return okStatus();
 }
 
-static std::string textOf(const NodeOutcomes::Path &path) {
-  std::string text;
-  for (uint8_t rank : path)
-    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
-  return "nodes[" + text + "]";
+static std::string nodeKey(const NodeOutcomes::Path &path) {
+  return "nodes" + textOf(path);
 }
 
 /// Checks that siblings were not accepted more often than one of them was
@@ -159,7 +229,7 @@ static Status checkSiblings(const NodeOutcomes &of) {
   }
   for (const auto &[path, sum] : sums)
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
-        "accepted children of " + textOf(path), sum.accepted, 0, sum.tried));
+        "accepted children of " + nodeKey(path), sum.accepted, 0, sum.tried));
   return okStatus();
 }
 
@@ -167,20 +237,20 @@ static Status checkNodes(const NodeOutcomes &of) {
   for (const auto &[path, count] : of.counts) {
     if (path.empty())
       return dataLoss("nodes.path: expected at least one rank, got none");
-    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(textOf(path) + ".path",
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(nodeKey(path) + ".path",
                                              path.back(), 0, kMostNodes - 1));
     // A node is tried only if its parent was accepted.
     uint64_t reached = kMostCount;
     if (path.size() > 1) {
       auto parent = of.counts.find({path.begin(), path.end() - 1});
       if (parent == of.counts.end())
-        return dataLoss(textOf(path) + ".path: expected a node whose parent "
-                                       "is in the profile");
+        return dataLoss(nodeKey(path) + ".path: expected a node whose parent "
+                                        "is in the profile");
       reached = parent->second.accepted;
     }
-    MTP_RETURN_IF_ERROR(
-        checkRange<uint64_t>(textOf(path) + ".tried", count.tried, 0, reached));
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(textOf(path) + ".accepted",
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(nodeKey(path) + ".tried",
+                                             count.tried, 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(nodeKey(path) + ".accepted",
                                              count.accepted, 0, count.tried));
   }
   return checkSiblings(of);
@@ -217,6 +287,8 @@ static Status checkConfidence(const ConfidenceOutcomes &of) {
 static Status checkTokens(const TokenCounts &of) {
   for (const auto &[token, count] : of.counts) {
     std::string key = strCat("tokens[token ", token, "]");
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".token", token, 0, kMostTokens - 1));
     for (auto [name, number] : {std::pair(".output", count.output),
                                 std::pair(".drafted", count.drafted),
                                 std::pair(".accepted", count.accepted)})

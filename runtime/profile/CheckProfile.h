@@ -16,6 +16,10 @@ namespace mtp::profile {
 /// anything is copied from it.
 Status checkCounts(const schema::Profile &root);
 
+/// Checks that nodes, tokens and numbers of rounds are in order, so that none
+/// of them is there twice.
+Status checkOrder(const schema::Profile &root);
+
 /// Checks every number of a profile, and that no two entries contradict each
 /// other.
 Status checkProfile(const Profile &profile);

@@ -32,6 +32,9 @@ static void mergeCost(Cost &into, const Cost &from) {
   mix(into.lower, from.lower);
   mix(into.median, from.median);
   mix(into.upper, from.upper);
+  // Rounding may have changed the order of quartiles that hardly differ.
+  into.median = std::max(into.median, into.lower);
+  into.upper = std::max(into.upper, into.median);
   double positions = double(into.positions);
   mix(positions, double(from.positions));
   // The mean stays in the bucket of both.

@@ -297,7 +297,7 @@ static TokenCounts readTokens(const schema::Profile &root) {
   return tokens;
 }
 
-/// Reads the numbers of rounds, of each slots and k the last one.
+/// Reads the numbers of rounds.
 static std::map<std::pair<uint32_t, uint32_t>, uint64_t>
 readRounds(const schema::ProfileLoad &load) {
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> rounds;
@@ -322,6 +322,7 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
     return dataLoss("tables: expected a FlatBuffer of kind 'MTPP'");
   const schema::Profile &root = *schema::GetProfile(aligned.data());
   MTP_RETURN_IF_ERROR(checkCounts(root));
+  MTP_RETURN_IF_ERROR(checkOrder(root));
   Profile profile;
   profile.model = {textOf(*root.model()->name()), root.model()->weights(),
                    root.model()->tokenizer(), textOf(*root.model()->drafter())};

@@ -63,7 +63,8 @@ static std::string describe(const ModelKey &key) {
   std::snprintf(hashes, sizeof(hashes), "weights %016llx, tokenizer %016llx",
                 static_cast<unsigned long long>(key.weights),
                 static_cast<unsigned long long>(key.tokenizer));
-  return strCat("'", key.name, "' (", hashes, ", drafter '", key.drafter, "')");
+  return strCat("'", key.name.empty() ? "unnamed" : key.name, "' (", hashes,
+                ", drafter '", key.drafter, "')");
 }
 
 Status profile::checkModel(const ModelKey &expected, const ModelKey &given) {

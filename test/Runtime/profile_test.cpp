@@ -2,6 +2,7 @@
 
 #include "runtime/profile/ProfileFile.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "runtime/schema/mtp_profile_generated.h"
 
 #include <gtest/gtest.h>
 #include <limits>
@@ -145,6 +146,45 @@ TEST(Profile, NamesTheKeyAndTheValueOfAContradiction) {
   profile.outcomes.push_back(profile.outcomes[1]);
   EXPECT_EQ(errorOf(profile),
             "outcomes[2].context: expected each kind once, got 9 again");
+}
+
+// A writer's maps have each entry once, so these tables are written by hand.
+TEST(Profile, NamesAnEntryThatIsThereTwice) {
+  auto errorWith = [](std::vector<NodeOutcomes::Path> paths,
+                      std::vector<schema::ProfileToken> tokens,
+                      std::vector<schema::ProfileRounds> rounds) {
+    flatbuffers::FlatBufferBuilder to;
+    std::vector<flatbuffers::Offset<schema::ProfileNode>> nodes;
+    for (const NodeOutcomes::Path &path : paths)
+      nodes.push_back(schema::CreateProfileNodeDirect(to, &path, 9, 3));
+    auto model = schema::CreateProfileModelDirect(to, "story", 1, 2, "mtp");
+    auto load =
+        schema::CreateProfileLoadDirect(to, nullptr, nullptr, nullptr, &rounds);
+    to.Finish(schema::CreateProfileDirect(to, model, 0, nullptr, nullptr, load,
+                                          &nodes, nullptr, nullptr, nullptr,
+                                          &tokens),
+              schema::ProfileIdentifier());
+    auto read = readProfile(frameTables({to.GetBufferPointer(), to.GetSize()}));
+    return read ? "" : std::string(read.status().message());
+  };
+  EXPECT_EQ(errorWith({{0}, {1}}, {{4, 30, 0, 0}, {7, 30, 0, 0}},
+                      {{1, 0, 5}, {1, 2, 5}, {2, 0, 5}}),
+            "");
+  EXPECT_EQ(errorWith({{0}, {0}}, {}, {}),
+            "nodes[1].path: expected a path after [0], the path before it, got "
+            "[0]");
+  EXPECT_EQ(errorWith({{0, 1}, {0}}, {}, {}),
+            "nodes[1].path: expected a path after [0, 1], the path before it, "
+            "got [0]");
+  EXPECT_EQ(errorWith({}, {{7, 30, 0, 0}, {7, 90, 0, 0}}, {}),
+            "tokens[1].token: expected more than 7, the token before it, got "
+            "7");
+  EXPECT_EQ(errorWith({}, {{1 << 24, 30, 0, 0}}, {}),
+            "tokens[token 16777216].token: expected 0 to 16777215, got "
+            "16777216");
+  EXPECT_EQ(errorWith({}, {}, {{1, 2, 5}, {1, 2, 6}}),
+            "load.rounds[1].slots: expected more than 1 slots with k = 2, the "
+            "round before it, got 1 with k = 2");
 }
 
 TEST(Profile, NamesTheKeyAndTheValueOfAWrongNumber) {
@@ -328,6 +368,18 @@ TEST(Profile, MergesCountsAndMeansOfEqualShapes) {
   EXPECT_EQ(errorOf(into), "");
 }
 
+TEST(Profile, KeepsTheOrderOfQuartilesThatHardlyDiffer) {
+  Profile profile = wholeProfile(), other = wholeProfile();
+  Cost &cost = profile.machines[0].costs[0], &more = other.machines[0].costs[0];
+  cost.count = 92;
+  cost.lower = 0.0020022933031214065;
+  cost.median = cost.upper = 0.002002293303121407;
+  more.count = 454;
+  more.lower = more.median = more.upper = 0.006647668867194073;
+  merge(profile, other);
+  EXPECT_EQ(errorOf(profile), "");
+}
+
 TEST(Profile, AgesAndStaysWithinItsLimits) {
   Profile into = wholeProfile();
   for (uint32_t i = 0; i < 40; ++i) {
@@ -388,4 +440,8 @@ TEST(Profile, RefusesAnotherModelWithBothNames) {
   other = story;
   other.drafter = "lookup:2,5";
   EXPECT_FALSE(checkModel(story, other).isOk());
+  // A config need not have a name.
+  other = {"", 13, 12, "mtp"};
+  message = checkModel(story, other).message();
+  EXPECT_NE(message.find("got one of 'unnamed' (weights"), std::string::npos);
 }

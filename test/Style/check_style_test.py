@@ -211,6 +211,13 @@ class CheckStyle(unittest.TestCase):
                     message(2, "kLoadsAhead", "ahead"))
         self.broken(path, "constexpr int64_t kRowBlocks[] = {1, 2};\n",
                     message(1, "kRowBlocks", "blocks"))
+        for kind in ("static const int64_t", "const unsigned", "constexpr std::array<int, 2>",
+                     "static constexpr llvm::SmallVector<int>\n   "):
+            self.broken(path, f"{kind} kChunkSizes = {{64, 128}};\n",
+                        message(1, "kChunkSizes", "chunk"))
+        self.kept(path, "void f() {\n  const int64_t rows = shape[0];\n}\n"
+                  "static const Shape rowsOf(int of = 4);\n"
+                  "const Type &blocks(int of = 4);\n")
         self.kept(path, "/// Rows of a tile. Semantic: registers have 16.\n"
                   "static constexpr int64_t tileRows = 16;\n"
                   "static constexpr int64_t bytes = tileRows * 64, moreRows = tileRows;\n"

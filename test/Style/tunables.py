@@ -1,13 +1,15 @@
 """Finds constants that affect only speed outside of runtime/schema/Tunables.h.
 
-A place is a constexpr with a number whose name has one of WORDS. It is kept if its
+A place is a constant with a number whose name has one of WORDS: a constexpr, a static const or a
+const of a file. It is kept if its
 comment says "Semantic:", or if it reads a tunable."""
 
 import re
 
 FOLDERS = ("compiler/Codegen/", "passes/exec/", "runtime/exec/")
 WORDS = {"rows", "chunk", "prefetch", "ahead", "threshold", "blocks"}
-DECLARATION = re.compile(r"\s*(?:(?:static|inline) )*constexpr [\w:<>]+(?: \*const)? (?=\w)")
+BEGIN = re.compile(r"\s*(?:(?:static |inline )*constexpr|(?:static |inline )+const|(?<!\s)const)\b")
+TYPE = re.compile(r"\s*[\w:]+(?:<[^=;]*>)?(?: \*const)?\s+(?=\w)")
 DECLARATOR = re.compile(r"(\w+)(?:\[[^\]]*\])? ?(?:= ?({[^}]*}|[^,;{]*)|({[^}]*}))")
 
 
@@ -28,16 +30,19 @@ def places(path, lines):
     if not path.startswith(FOLDERS) or not path.endswith((".cpp", ".h")):
         return
     for number, line in enumerate(lines):
-        match = DECLARATION.match(line)
-        if not match or "(" in line.partition("=")[0]:
+        begin = BEGIN.match(line)
+        if not begin:
             continue
-        text, last = line[match.end():].partition("//")[0], number
+        text, last = line[begin.end():].partition("//")[0], number
         while ";" not in text and last + 1 < len(lines):
             last += 1
             text += lines[last].partition("//")[0]
+        kind = TYPE.match(text)
+        if not kind or "(" in text.partition("=")[0].partition("{")[0]:
+            continue
         if "Semantic:" in comment_at(lines, number):
             continue
-        for name, *values in DECLARATOR.findall(text):
+        for name, *values in DECLARATOR.findall(text[kind.end():]):
             value = "".join(values)
             found = sorted(words(name) & WORDS)
             if found and "tunable::" not in value and re.search(r"\b\d", value):

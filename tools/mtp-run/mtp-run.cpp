@@ -393,13 +393,15 @@ static Status printCaches(start::CacheCommand command) {
 }
 
 /// Compares the drafter with the profile. Fails if it is worse.
-static Status printDrafterCheck(std::unique_ptr<Session> session,
-                                const RunOptions &options) {
-  std::shared_ptr<const Model> model = session->model();
-  // Its pages are not needed any more.
-  session.reset();
+static Status printDrafterCheck(const RunOptions &options) {
+  LoadOptions load = options.load;
+  // The model would refuse a profile of other weights.
+  load.profile.clear();
+  MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
+                       Model::load(options.artifact, load));
   MTP_ASSIGN_OR_RETURN(DrafterCheckResult result,
-                       checkDrafter(model, options.session, kCheckTokens));
+                       checkDrafter("mtp-run", model, options.load.profile,
+                                    options.session, kCheckTokens));
   if (result.isWorse)
     return failedPrecondition(result.text);
   return writeStandardOutput(result.text + "\n", "the result");
@@ -412,6 +414,8 @@ static Status run(RunOptions &options) {
       start::StartedModel artifact,
       start::findArtifact("mtp-run", options.artifact, options.start));
   options.artifact = artifact.path;
+  if (options.checkDrafter)
+    return printDrafterCheck(options);
   bool scores = scoresTexts(options);
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model,
                        Model::load(options.artifact, options.load));
@@ -427,8 +431,6 @@ static Status run(RunOptions &options) {
   noteProfile("mtp-run", *session);
   if (!scores)
     warnAboutSnapshots("mtp-run", *session);
-  if (options.checkDrafter)
-    return printDrafterCheck(std::move(session), options);
   if (options.chat)
     return chat(*session, options);
   if (!options.activations.empty())

@@ -273,6 +273,8 @@ static Status addFallback(const ServeFlags &o, const Model &model,
     return okStatus();
   LoadOptions load = o.load;
   load.device = DeviceKind::Cpu;
+  // It is of the GPU's plan, whose weights are packed in another way.
+  load.profile.clear();
   MTP_ASSIGN_OR_RETURN(std::shared_ptr<const Model> onCpu,
                        Model::load(o.artifact, load));
   SessionOptions options = o.session;

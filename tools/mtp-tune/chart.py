@@ -2,9 +2,10 @@
 """mtp-tune-chart REPORT: draws a report of `mtp-tune --report FILE --json` as SVG. The first
 row of charts has the seconds of a round over its drafts, for each number of slots, with the
 chosen k as a dot. The second row has the acceptance length over the time of a round in plain
-steps: drafts pay above the diagonal. The third row has the seconds over the rows of all slots,
-with a line where another program takes over. The last row has the acceptance by position and by
-node of a draft tree, the best tree's nodes filled. REPORT is a file, or - for standard input."""
+steps: drafts pay above the diagonal. The third row has the seconds over the rows of all slots: a
+bar crosses the line where another program begins, and a ring is a round whose slots do not all
+have k drafts. The last row has the acceptance by position and by node of a draft tree, the best
+tree's nodes filled. REPORT is a file, or - for standard input."""
 import argparse
 import json
 import sys
@@ -14,26 +15,38 @@ WIDTH, HEIGHT, MARGIN = 300, 220, 46
 COLORS = ["#1b6ca8", "#c8553d", "#3a7d44", "#7d4f9e", "#b8860b", "#4f5d75", "#d1495b", "#00798c"]
 
 
-def ticks(most):
-    """Round numbers from 0 to `most`."""
+def ticks(most, is_whole=False):
+    """Round numbers from 0 to `most`; whole ones of something that is counted."""
     step = 10.0 ** len(str(int(most))) / 10 if most >= 1 else 0.1
     while most / step > 5:
         step *= 2
     while most / step < 2.5:
         step /= 2
+    if is_whole:
+        step = max(1, int(step))
     return [step * i for i in range(int(most / step) + 1)]
 
 
-class Chart:
-    """One chart: lines and dots in a frame with two axes."""
+def spread_out(places, distance, most):
+    """Moves ascending places apart to at least `distance`, none of them beyond `most`."""
+    moved = []
+    for place in places:
+        moved.append(max(place, moved[-1] + distance) if moved else place)
+    for i in reversed(range(len(moved))):
+        moved[i] = min(moved[i], most - distance * (len(moved) - 1 - i))
+    return moved
 
-    def __init__(self, left, top, title, x_text, y_text, x_most, y_most):
+
+class Chart:
+    """One chart: lines and dots in a frame with two axes. If `is_whole`, x has whole numbers."""
+
+    def __init__(self, left, top, title, x_text, y_text, x_most, y_most, is_whole=False):
         self.left, self.top = left + MARGIN, top + MARGIN
         self.x_most, self.y_most = x_most or 1, y_most or 1
         self.parts = [self.text(WIDTH / 2, -14, title, "middle", 13),
                       self.text(WIDTH / 2, HEIGHT + 34, x_text, "middle"),
                       self.text(-MARGIN + 8, -14, y_text, "start")]
-        for value in ticks(self.x_most):
+        for value in ticks(self.x_most, is_whole):
             x, _ = self.at(value, 0)
             self.parts.append(self.text(x - self.left, HEIGHT + 16, f"{value:g}", "middle"))
         for value in ticks(self.y_most):
@@ -59,10 +72,24 @@ class Chart:
         self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{color}">'
                           f'<title>{escape(title)}</title></circle>')
 
-    def label(self, point, words, color):
+    def ring(self, point, color, title):
         x, y = self.at(*point)
-        self.parts.append(f'<text x="{x + 5:.1f}" y="{y - 5:.1f}" font-size="10" '
-                          f'fill="{color}">{escape(words)}</text>')
+        self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="white" '
+                          f'stroke="{color}"><title>{escape(title)}</title></circle>')
+
+    def bar(self, point, color):
+        x, y = self.at(*point)
+        self.parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 9:.1f}" y2="{y + 9:.1f}" '
+                          f'stroke="{color}" stroke-width="1.8"/>')
+
+    def names(self, lines):
+        """Names lines beside the frame, as near to their last points as there is room. Each line
+        has its last point, words and a color."""
+        lines = sorted(lines, key=lambda line: (self.at(*line[0])[1], -line[0][0]))
+        places = spread_out([self.at(*point)[1] for point, _, _ in lines], 12, self.top + HEIGHT)
+        for (_, words, color), y in zip(lines, places):
+            self.parts.append(f'<text x="{self.left + WIDTH + 9}" y="{y + 3:.1f}" font-size="10" '
+                              f'fill="{color}">{escape(words)}</text>')
 
 
 def contexts_of(machine):
@@ -74,28 +101,33 @@ def contexts_of(machine):
     return {context: pick(decisions) for context, decisions in by_context.items()}
 
 
-def pick(decisions):
-    """At most one decision for each color, the first and the last among them."""
-    count = min(len(decisions), len(COLORS))
+def pick(items):
+    """At most one item for each color, the first and the last among them."""
+    count = min(len(items), len(COLORS))
     if count < 2:
-        return decisions
-    return [decisions[i * (len(decisions) - 1) // (count - 1)] for i in range(count)]
+        return items
+    return [items[i * (len(items) - 1) // (count - 1)] for i in range(count)]
+
+
+def slots_text(slots):
+    return f"{slots} slot{'s' if slots > 1 else ''}"
 
 
 def cost_chart(left, top, context, decisions):
     most_k = max(a["k"] for d in decisions for a in d["alternatives"])
     most = max(a["seconds"] for d in decisions for a in d["alternatives"]) * 1e3
     chart = Chart(left, top, f"Round, context {context} and more", "drafts k", "ms", most_k,
-                  most * 1.05)
+                  most * 1.05, is_whole=True)
+    names = []
     for decision, color in zip(decisions, COLORS):
         points = [(a["k"], a["seconds"] * 1e3) for a in decision["alternatives"]]
         chart.line(points, color)
         for a, point in zip(decision["alternatives"], points):
             chosen = a["k"] == decision["best_k"]
             chart.dot(point, color, 5 if chosen else 2.2,
-                      f"{decision['slots']} slots, k = {a['k']}: {point[1]:.2f} ms")
-        slots = decision["slots"]
-        chart.label(points[-1], f"{slots} slot{'s' if slots > 1 else ''}", color)
+                      f"{slots_text(decision['slots'])}, k = {a['k']}: {point[1]:.2f} ms")
+        names.append((points[-1], slots_text(decision["slots"]), color))
+    chart.names(names)
     return chart.parts
 
 
@@ -108,52 +140,71 @@ def gain_chart(left, top, context, decisions):
                   "AL", most * 1.05, longest * 1.1)
     end = min(most * 1.05, longest * 1.1)
     chart.line([(0, 0), (end, end)], "#999", "4 3")
+    names = []
     for (decision, ratio), color in zip(ratios, COLORS):
         points = [(r, a["length"]) for r, a in zip(ratio, decision["alternatives"])]
         chart.line(points, color)
         for a, point in zip(decision["alternatives"], points):
             chosen = a["k"] == decision["best_k"]
             chart.dot(point, color, 5 if chosen else 2.2,
-                      f"{decision['slots']} slots, k = {a['k']}: {a['gain']:.2f} of plain steps")
-        chart.label(points[-1], str(decision["slots"]), color)
+                      f"{slots_text(decision['slots'])}, k = {a['k']}: {a['gain']:.2f} of plain "
+                      "steps")
+        names.append((points[-1], slots_text(decision["slots"]), color))
+    chart.names(names)
     return chart.parts
+
+
+def full_rounds(costs):
+    """The costs of rounds in which all slots have k drafts: those with the most rows."""
+    most = {}
+    for cost in costs:
+        shape = cost["slots"], cost["k"]
+        most[shape] = max(most.get(shape, 0), cost["rows"])
+    return [cost for cost in costs if cost["rows"] == most[cost["slots"], cost["k"]]]
+
+
+def cost_text(cost):
+    return (f"{slots_text(cost['slots'])}, k = {cost['k']}, {cost['rows']} rows: "
+            f"{cost['seconds'] * 1e3:.2f} ms")
 
 
 def rows_chart(left, top, context, costs):
     """The cost of plain steps and rounds over their rows. A program is a range of slots for one
-    k: a dashed line is where the next one begins."""
+    k: a bar crosses the line where the next one begins."""
     most_rows = max(c["rows"] for c in costs)
     most = max(c["seconds"] for c in costs) * 1e3
-    chart = Chart(left, top, f"Rows, context {context} and more", "rows of all slots", "ms",
-                  most_rows * 1.05, most * 1.05)
-    ks = sorted({c["k"] for c in costs})
-    for k, color in zip(ks, COLORS):
-        line = sorted((c["rows"], c["seconds"] * 1e3, c["program"]) for c in costs
-                      if c["k"] == k)
-        chart.line([point[:2] for point in line], color)
-        for before, after in zip(line, line[1:]):
-            if before[2] != after[2]:
-                chart.line([(after[0], 0), after[:2]], color, "2 4")
-        for rows, ms, _ in line:
-            chart.dot((rows, ms), color, 2.2, f"k = {k}, {rows} rows: {ms:.2f} ms")
-        chart.label(line[-1][:2], f"k {k}", color)
+    chart = Chart(left, top, f"Rows, context {context} and more",
+                  "rows of all slots (bar: next program; ring: fewer drafts)", "ms",
+                  most_rows * 1.05, most * 1.05, is_whole=True)
+    full, names = full_rounds(costs), []
+    for k, color in zip(pick(sorted({c["k"] for c in costs})), COLORS):
+        for cost in costs:
+            if cost["k"] == k and cost not in full:
+                chart.ring((cost["rows"], cost["seconds"] * 1e3), color, cost_text(cost))
+        line = sorted((c for c in full if c["k"] == k), key=lambda c: (c["rows"], c["seconds"]))
+        points = [(c["rows"], c["seconds"] * 1e3) for c in line]
+        chart.line(points, color)
+        for before, after, point in zip(line, line[1:], points[1:]):
+            if before["program"] != after["program"]:
+                chart.bar(point, color)
+        for cost, point in zip(line, points):
+            chart.dot(point, color, 2.2, cost_text(cost))
+        names.append((points[-1], f"k = {k}", color))
+    chart.names(names)
     return chart.parts
 
 
-def rows_charts(top, cell_width, machine):
-    """Charts over rows, one for each context."""
+def rows_of(machine):
+    """The costs of rounds by context. A context with a single number of rows says nothing."""
     by_context = {}
     for cost in machine["costs"]:
         by_context.setdefault(cost["context"], []).append(cost)
-    # A context with a single cost says nothing about rows.
-    charts = [(context, costs) for context, costs in sorted(by_context.items())
-              if len({c["rows"] for c in costs}) > 1]
-    return [part for column, (context, costs) in enumerate(charts)
-            for part in rows_chart(column * cell_width, top, context, costs)]
+    return [(context, costs) for context, costs in sorted(by_context.items())
+            if len({c["rows"] for c in costs}) > 1]
 
 
-# Limits of a drawn tree.
-TREE_DEPTH, TREE_RANKS = 6, 4
+# Limits of a drawn tree, the radius of a node, and the room for a leaf.
+TREE_DEPTH, TREE_RANKS, RADIUS, LEAF_WIDTH = 6, 4, 11, 24
 
 
 def node_places(paths):
@@ -175,15 +226,39 @@ def node_places(paths):
     return {p: (x / (leaves[0] + 1), y / deepest) for p, (x, y) in places.items()}
 
 
+def nodes_to_draw(nodes, width):
+    """The nodes of the best tree first, then those that were tried most, as long as the circles
+    have room beside each other. A parent comes before its children."""
+    counts, leaves = {}, 0
+    for node in nodes:
+        path = tuple(node["path"])
+        if len(path) > TREE_DEPTH or max(path) >= TREE_RANKS or not node["tried"]:
+            continue
+        # A first child takes the place of its parent, the only child so far.
+        has_siblings = any(len(p) == len(path) and p[:-1] == path[:-1] for p in counts)
+        is_added = has_siblings or not counts
+        if len(path) > 1 and path[:-1] not in counts:
+            continue
+        if (leaves + is_added + 1) * LEAF_WIDTH > width:
+            continue
+        leaves += is_added
+        counts[path] = node
+    return counts
+
+
 def nodes_chart(left, top, report, width):
     """The measured tree. A node has the share of its parent's acceptances; the nodes of the best
     tree are filled."""
-    counts = {tuple(n["path"]): n for n in report["nodes"]
-              if len(n["path"]) <= TREE_DEPTH and max(n["path"]) < TREE_RANKS and n["tried"]}
     chosen = {tuple(path) for path in report["tree"]}
+    order = sorted(report["nodes"], key=lambda n: (tuple(n["path"]) not in chosen, -n["tried"],
+                                                   len(n["path"])))
+    counts = nodes_to_draw(order, width - MARGIN)
     places = node_places(set(counts))
+    title = "Acceptance by node, chosen tree filled"
+    if len(counts) < len(order):
+        title += f" ({len(counts)} of {len(order)} nodes)"
     parts = [f'<text x="{left + width / 2:.1f}" y="{top + MARGIN - 14}" font-size="13" '
-             'text-anchor="middle">Acceptance by node, chosen tree filled</text>']
+             f'text-anchor="middle">{title}</text>']
 
     def at(path):
         x, y = places[path]
@@ -200,7 +275,7 @@ def nodes_chart(left, top, report, width):
         rate = node["accepted"] / node["tried"] if node else 1
         title = (f"ranks {list(path)}: {node['accepted']} of {node['tried']}" if node
                  else "anchor")
-        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" stroke="{COLORS[0]}" '
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" stroke="{COLORS[0]}" '
                      f'fill="{COLORS[0] if inside else "white"}"><title>{escape(title)}</title>'
                      '</circle>')
         if node:
@@ -211,7 +286,8 @@ def nodes_chart(left, top, report, width):
 
 def acceptance_chart(left, top, report):
     tried, accepted = report["tried"], report["accepted"]
-    chart = Chart(left, top, "Acceptance by position", "draft", "share", len(tried) + 0.5, 1)
+    chart = Chart(left, top, "Acceptance by position", "draft", "share", len(tried) + 0.5, 1,
+                  is_whole=True)
     for i, (of, kept) in enumerate(zip(tried, accepted)):
         if of == 0:
             continue
@@ -243,8 +319,10 @@ def draw(report):
             left = column * cell_width
             parts += cost_chart(left, top, context, decisions)
             parts += gain_chart(left, top + cell_height, context, decisions)
-            most = max(most, column + 1)
-        parts += rows_charts(top + 2 * cell_height, cell_width, machine)
+        by_rows = rows_of(machine)
+        for column, (context, costs) in enumerate(by_rows):
+            parts += rows_chart(column * cell_width, top + 2 * cell_height, context, costs)
+        most = max(most, len(contexts), len(by_rows))
         rows += 1
     top = 40 + 3 * rows * cell_height
     if report["tried"]:

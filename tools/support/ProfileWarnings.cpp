@@ -1,7 +1,10 @@
 //===- ProfileWarnings.cpp - Messages about a profile ---------------------===//
 
 #include "tools/support/ProfileWarnings.h"
+#include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionProfile.h"
+#include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
 #include "tools/support/DrafterCheck.h"
 
 #include <cstdio>
@@ -27,26 +30,44 @@ static std::string describe(const profile::Outcomes &of) {
   return text;
 }
 
-Result<DrafterCheckResult>
-mtp::checkDrafter(const std::shared_ptr<const Model> &model,
-                  const SessionOptions &options, uint32_t tokens) {
-  const profile::Profile *profile = SessionProfile::loaded(*model);
-  if (!model->envelope() || model->envelope()->maxK == 0)
-    return failedPrecondition("expected a model with a drafter, got none");
-  if (!profile || profile->check.tried.empty())
-    return failedPrecondition(
-        "check: expected the acceptance of mtp-tune's text in --profile, got "
-        "none");
+/// Compares the drafter with the outcomes that a profile has.
+static Result<DrafterCheckResult>
+compareDrafter(const std::shared_ptr<const Model> &model,
+               const profile::Outcomes &expected, const SessionOptions &options,
+               uint32_t tokens) {
   MTP_ASSIGN_OR_RETURN(std::vector<std::vector<int32_t>> prompts,
                        ownPrompts(*model));
   MTP_ASSIGN_OR_RETURN(profile::Outcomes got,
                        measureOutcomes(model, options, prompts, tokens));
-  std::string warning = compareOutcomes(profile->check, got);
+  std::string warning = compareOutcomes(expected, got);
   if (!warning.empty())
     return DrafterCheckResult{true, warning};
   return DrafterCheckResult{
       false, "the drafter is as in the profile: " + describe(got) +
-                 ", expected " + describe(profile->check)};
+                 ", expected " + describe(expected)};
+}
+
+Result<DrafterCheckResult> mtp::checkDrafter(
+    const std::string &tool, const std::shared_ptr<const Model> &model,
+    const std::string &path, const SessionOptions &options, uint32_t tokens) {
+  if (!model->envelope() || model->envelope()->maxK == 0)
+    return failedPrecondition("expected a model with a drafter, got none");
+  MTP_ASSIGN_OR_RETURN(profile::Profile profile, profile::loadProfile(path));
+  profile::ModelKey own = SessionProfile::modelKey(*model);
+  Status status = profile::checkModel(own, profile.model);
+  if (!status.isOk()) {
+    own.weights = profile.model.weights;
+    if (!own.isSame(profile.model))
+      return status.withContext(path);
+    std::fprintf(stderr,
+                 "%s: note: --profile: %s; only the drafter is compared\n",
+                 tool.c_str(), std::string(status.message()).c_str());
+  }
+  if (profile.check.tried.empty())
+    return failedPrecondition(
+        strCat(path, ": check: expected the acceptance of mtp-tune's text, got "
+                     "none"));
+  return compareDrafter(model, profile.check, options, tokens);
 }
 
 void mtp::warnAboutDrafter(const std::string &tool,
@@ -56,7 +77,7 @@ void mtp::warnAboutDrafter(const std::string &tool,
   if (!profile || profile->check.tried.empty() || model->envelope()->maxK == 0)
     return;
   Result<DrafterCheckResult> result =
-      checkDrafter(model, options, kStartTokens);
+      compareDrafter(model, profile->check, options, kStartTokens);
   if (!result)
     std::fprintf(stderr, "%s: warning: the drafter is not checked: %s\n",
                  tool.c_str(), std::string(result.status().message()).c_str());

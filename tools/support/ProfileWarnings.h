@@ -19,11 +19,15 @@ struct DrafterCheckResult {
   std::string text;
 };
 
-/// Compares the drafter with the model's profile, over `tokens` tokens after
-/// each prompt. Fails if the model has no drafter or no profile with a check.
+/// Compares the drafter with the profile of a file, over `tokens` tokens after
+/// each prompt. The model may have other weights than the profile's, because a
+/// damaged drafter has; then a note of `tool` on standard error names both.
+/// Fails if the model has no drafter, if tokenizer or drafting method are
+/// others, or if the profile has no check.
 Result<DrafterCheckResult>
-checkDrafter(const std::shared_ptr<const Model> &model,
-             const SessionOptions &options, uint32_t tokens);
+checkDrafter(const std::string &tool, const std::shared_ptr<const Model> &model,
+             const std::string &path, const SessionOptions &options,
+             uint32_t tokens);
 
 /// Compares the drafter at the start of a server, and warns on standard error
 /// if it is worse or cannot be checked. Does nothing without a drafter or a
