@@ -24,10 +24,10 @@ static constexpr double kHorizon = 1e5;
 static constexpr double kMostPaddingPart = 2;
 /// Candidates for captured sizes between a power of two and the next one.
 static constexpr uint32_t kCandidates = 32;
-/// Steps of a bisection, the ratio of two prices that are tried, and their
-/// limit.
-static constexpr int kSteps = 40;
-static constexpr double kPriceStep = 1.5, kMostPrice = 1e-3;
+/// Steps of a bisection, the number of prices that are tried, and the ratio of
+/// two of them.
+static constexpr int kSteps = 40, kPrices = 40;
+static constexpr double kPriceStep = 1.5;
 
 uint32_t profile::capturedSize(const CaptureSizes &sizes, uint32_t k,
                                uint32_t slots) {
@@ -190,8 +190,8 @@ CaptureChoice CaptureChooser::choose() const {
   choice.graphs = graphsOf({});
   choice.seconds = choice.exactSeconds = secondsOf(choice.graphs);
   // A higher price of a node leaves fewer graphs.
-  for (double price = kNodeSeconds / kHorizon; price < kMostPrice;
-       price *= kPriceStep) {
+  for (int tried = 0; tried < kPrices; ++tried) {
+    double price = kNodeSeconds / kHorizon * std::pow(kPriceStep, tried);
     CaptureSizes sizes = sizesAt(price);
     std::vector<CaptureGraph> graphs = graphsOf(sizes);
     double seconds = secondsOf(graphs);
