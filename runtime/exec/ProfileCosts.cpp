@@ -82,6 +82,8 @@ static void fillBatches(std::vector<Measured> &measured) {
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, MeanRound>> means;
   for (const Measured &one : measured) {
     const RoundCostModel::Work &of = one.work;
+    if (of.padding > 0)
+      continue;
     means[{of.k, profile::bucketOf(of.positions / of.batch)}][of.batch].add(
         one);
   }
@@ -133,11 +135,13 @@ static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
     else if (cost.work == profile::Work::Prefill)
       into.prefills.push_back({cost.rows, machine.secondsOf(cost)});
     else
-      measured.push_back({{cost.batch, cost.k, cost.rows, cost.positions},
-                          machine.secondsOf(cost),
-                          double(std::min(cost.count, kMostWeight))});
+      measured.push_back(
+          {{cost.batch, cost.k, cost.rows, cost.positions, cost.padding},
+           machine.secondsOf(cost),
+           double(std::min(cost.count, kMostWeight))});
   for (const Measured &one : measured)
-    into.rounds.push_back({one.work.rows, one.seconds});
+    if (one.work.padding == 0)
+      into.rounds.push_back({one.work.rows, one.seconds});
   keepSome(into.prefills);
   keepSome(into.rounds);
   if (others > 0)

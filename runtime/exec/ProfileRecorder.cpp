@@ -26,9 +26,13 @@ void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
   if (!(seconds > 0) || seconds > profile::kMostSeconds)
     return;
   shape.program = programs[program];
-  Key key{shape.work,  shape.program,
-          shape.batch, shape.k,
-          shape.rows,  profile::bucketOf(shape.positions / shape.batch)};
+  Key key{shape.work,
+          shape.program,
+          shape.batch,
+          shape.k,
+          shape.rows,
+          shape.padding,
+          profile::bucketOf(shape.positions / shape.batch)};
   auto found = cells.find(key);
   if (found == cells.end()) {
     if (cells.size() >= profile::kMostCosts)

@@ -75,9 +75,10 @@ private:
 
     profile::Cost cost() const;
   };
-  /// Work, program, batch, k, rows and the bucket of a slot's positions.
+  /// Work, program, batch, k, rows, padding and the bucket of a slot's
+  /// positions.
   using Key = std::tuple<profile::Work, uint64_t, uint32_t, uint32_t, uint32_t,
-                         uint32_t>;
+                         uint32_t, uint32_t>;
 
   void countTokens(const RecordedRound &round);
 

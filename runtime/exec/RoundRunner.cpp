@@ -10,20 +10,24 @@
 
 using namespace mtp;
 
-RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts)
+/// Returns the padding slots of rounds that run the next captured size.
+static PaddingFunction paddingUpTo(profile::CaptureSizes captures) {
+  return [captures = std::move(captures)](uint32_t batch, uint32_t k) {
+    return profile::capturedSize(captures, k, batch) - batch;
+  };
+}
+
+RoundRunner::RoundRunner(SessionParts &parts, PromptRunner &prompts,
+                         profile::CaptureSizes captures)
     : parts(parts), prompts(prompts),
       planner(parts.programs(),
               {parts.options.k, parts.inner.envelope->maxRows,
-               parts.host.hasDraftLimit()},
+               parts.host.hasDraftLimit(), paddingUpTo(std::move(captures))},
               parts.inner.learnedCosts.of(parts.options.threads)),
       catchUp(parts.programs(), parts.reuse, parts.host, parts.executable,
               *parts.memory, parts.setup.clock,
               {parts.options.k, parts.inner.artifact().ahead,
-               parts.options.roundsPerLaunch}) {
-  if (!parts.options.captureSizes.empty())
-    for (uint32_t k = 0; k <= parts.options.k; ++k)
-      captures[k] = parts.options.captureSizes;
-}
+               parts.options.roundsPerLaunch}) {}
 
 //===----------------------------------------------------------------------===//
 // Plan
@@ -120,17 +124,15 @@ void RoundRunner::lookAhead(const Sequence &sequence, uint32_t k,
 
 /// Fills the batch up to a captured size, if slots and pages are free for it.
 Status RoundRunner::pad(RoundWork &work) {
-  uint32_t batch = work.batch();
-  uint32_t size = profile::capturedSize(captures, work.k, batch);
-  if (size <= batch || !parts.padding.arePossible())
+  uint32_t padding = planner.paddingOf(work.batch(), work.k);
+  if (padding == 0)
     return okStatus();
-  std::vector<uint32_t> slots = parts.table.firstFreeSlots(size - batch);
-  if (slots.size() < size - batch)
+  std::vector<uint32_t> slots = parts.table.firstFreeSlots(padding);
+  if (slots.size() < padding)
     return okStatus();
   uint64_t positions = parts.endOfRound(work.rounds, work.k);
   MTP_ASSIGN_OR_RETURN(work.padding,
                        parts.padding.begin(*parts.memory, slots, positions));
-  parts.results.statistics().paddingSlots += work.padding.size();
   return okStatus();
 }
 
@@ -298,11 +300,9 @@ Status RoundRunner::finishStopped() {
 /// and gives the sequences the new results.
 Status RoundRunner::read() {
   RoundLaunch &launch = parts.launch;
-  Statistics &statistics = parts.results.statistics();
   MTP_RETURN_IF_ERROR(launch.await());
   for (; launch.hasUnread(); launch.next()) {
-    ++statistics.rounds;
-    ++statistics.roundsByK[launch.work().k];
+    countRound();
     for (uint32_t row = 0; row < launch.work().rows.size(); ++row)
       MTP_RETURN_IF_ERROR(readRow(row));
   }
@@ -317,6 +317,16 @@ Status RoundRunner::read() {
     parts.memory->copies().storeEnded(ended);
   parts.endLaunch();
   return parts.scheduler.applyPauses();
+}
+
+/// Counts the unread round of the session.
+void RoundRunner::countRound() {
+  const RoundWork &work = parts.launch.work();
+  Statistics &statistics = parts.results.statistics();
+  ++statistics.rounds;
+  ++statistics.roundsByK[work.k];
+  statistics.paddedRounds += !work.padding.empty();
+  statistics.paddingSlots += work.padding.size();
 }
 
 /// Gives a row's sequence its tokens of the unread round, if it still runs.
@@ -435,6 +445,7 @@ void RoundRunner::countSeconds(double seconds) {
   for (const RoundWork::Row &row : work.rows)
     drafts.push_back(row.drafts);
   RoundCostModel::Work cost = planner.workOf(drafts, work.k, work.positions);
+  cost.padding = uint32_t(work.padding.size());
   prompts.planner().addRound(cost.rows + work.mixedRows(), seconds);
   if (!work.mixed.empty())
     return;
@@ -442,14 +453,12 @@ void RoundRunner::countSeconds(double seconds) {
   if (!parts.recorder)
     return;
   parts.recorder->addBatch(cost.batch, cost.k);
-  // The time is of the larger batch.
-  if (!work.padding.empty())
-    return;
   profile::Cost shape;
   shape.batch = cost.batch;
   shape.k = cost.k;
   shape.rows = cost.rows;
   shape.positions = cost.positions;
+  shape.padding = cost.padding;
   if (parts.inner.device != DeviceKind::Cpu)
     shape.nodes = uint32_t(
         graphNodesOf(parts.inner.plan(), work.program, parts.host.hasRing()));

@@ -13,14 +13,13 @@ namespace mtp {
 /// Plans rounds, runs them, and applies their results.
 class RoundRunner {
 public:
-  /// Both must outlive the runner.
-  RoundRunner(SessionParts &parts, PromptRunner &prompts);
+  /// Parts and prompts must outlive the runner. `captures`: the numbers of
+  /// slots with programs of their own.
+  RoundRunner(SessionParts &parts, PromptRunner &prompts,
+              profile::CaptureSizes captures);
 
   /// Starts rounds if none are under way, and reads finished rounds.
   Status run();
-
-  /// Sets the numbers of slots with programs of their own.
-  void setCaptures(profile::CaptureSizes sizes) { captures = std::move(sizes); }
 
   const DraftPolicy::LearnedCosts &learned() const { return planner.learned(); }
 
@@ -56,13 +55,13 @@ private:
   Status record(const Sequence &sequence, std::span<const int32_t> tokens,
                 uint64_t anchor, uint32_t row);
   Status countRows();
+  void countRound();
   void countSeconds(double seconds);
 
   SessionParts &parts;
   PromptRunner &prompts;
   RoundPlanner planner;
   DrafterCatchUp catchUp;
-  profile::CaptureSizes captures;
   /// Time at which the launch under way started.
   double started = 0;
   /// Time at which the launch's round stopped for the host, and the seconds of

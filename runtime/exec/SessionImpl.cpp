@@ -19,6 +19,10 @@ using namespace mtp;
 /// The number of drafts for which the acceptance of a request's kind stands.
 static constexpr double kKindDrafts = 12;
 
+/// Padding slots take at most this fraction of a pool of the caller's size from
+/// the prefix cache: 1 / 4.
+static constexpr uint32_t kSpareShare = 4;
+
 //===----------------------------------------------------------------------===//
 // Start
 //===----------------------------------------------------------------------===//
@@ -76,18 +80,57 @@ void SessionState::endLaunch() {
   padding.end(*memory);
 }
 
-Status Session::Impl::startGeneration() {
+/// Returns the most pages that padding slots take in a launch at the captured
+/// sizes.
+static uint64_t mostPaddingPages(const profile::CaptureSizes &sizes,
+                                 const ProgramTable &programs,
+                                 const EnvelopeInfo &envelope,
+                                 uint32_t rounds) {
+  uint64_t most = 0;
+  for (const auto &[k, captured] : sizes) {
+    uint64_t positions =
+        roundEnd(rounds, programs.nodes(k), envelope.maxContext);
+    uint64_t pages =
+        (positions + envelope.pageTokens - 1) / envelope.pageTokens;
+    uint32_t before = 0;
+    for (uint32_t size : captured) {
+      // A round of one slot more than the size before has the most padding.
+      if (size > before)
+        most = std::max(most, (size - before - 1) * pages);
+      before = size;
+    }
+  }
+  return most;
+}
+
+/// Returns the pages that the prefix cache leaves free, so that padding slots
+/// find pages. A pool of the default size grows by them.
+static uint32_t addSparePages(const Model::Impl &inner,
+                              const profile::CaptureSizes &sizes,
+                              bool isDefaultPool, SessionOptions &options) {
+  if (!options.prefixCache)
+    return 0;
+  uint64_t spare = mostPaddingPages(sizes, inner.programs, *inner.envelope,
+                                    options.roundsPerLaunch);
+  if (!isDefaultPool)
+    return uint32_t(std::min<uint64_t>(spare, options.kvPages / kSpareShare));
+  spare = std::min<uint64_t>(spare, INT32_MAX - options.kvPages);
+  options.kvPages += uint32_t(spare);
+  return uint32_t(spare);
+}
+
+Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
+                                      uint32_t sparePages) {
   parts = std::make_unique<SessionParts>(inner, options, setup, *executable);
   MTP_ASSIGN_OR_RETURN(
       parts->memory,
       SequenceMemory::create(inner.artifact(), *executable,
                              {options, *inner.envelope, parts->reuse,
                               parts->library.rows, parts->host.canSetAccepted(),
-                              memory}));
+                              memory, sparePages}));
   if (options.recordsProfile)
     parts->recorder =
         std::make_unique<ProfileRecorder>(inner.artifact(), inner.plan());
-  MTP_ASSIGN_OR_RETURN(ProfileCosts costs, readProfile());
   if (!inner.learnedCosts.has(options.threads))
     inner.learnedCosts.leave(options.threads, costs.learned);
   profileNotes = std::move(costs.notes);
@@ -97,22 +140,25 @@ Status Session::Impl::startGeneration() {
     prompts->planner().addPass(pass.rows, pass.seconds);
   for (ProfileCosts::Pass pass : costs.rounds)
     prompts->planner().addRound(pass.rows, pass.seconds);
-  rounds = std::make_unique<RoundRunner>(*parts, *prompts);
-  return prepareGraphs(costs);
+  rounds = std::make_unique<RoundRunner>(*parts, *prompts,
+                                         std::move(captures.sizes));
+  return captures.launches.empty() ? okStatus()
+                                   : executable->expect(captures.launches);
 }
 
-/// Chooses the graphs of rounds by a profile, and builds the most used ones.
-/// Sizes that the caller has set stay.
-Status Session::Impl::prepareGraphs(const ProfileCosts &costs) {
-  if (inner.device == DeviceKind::Cpu || !costs.machine ||
-      !options.captureSizes.empty())
-    return okStatus();
-  CapturePlan plan =
-      planCaptures(inner.plan(), *costs.machine, inner.profile->load,
-                   {options.maxSlots, options.k, options.roundsPerLaunch > 1});
-  MTP_RETURN_IF_ERROR(executable->expect(plan.launches));
-  rounds->setCaptures(std::move(plan.sizes));
-  return okStatus();
+/// Returns the caller's sizes, or on a GPU the graphs that a profile chooses.
+CapturePlan Session::Impl::chooseCaptures(const ProfileCosts &costs) const {
+  CapturePlan own;
+  if (!PaddingSlots::arePossible(inner.artifact()))
+    return own;
+  if (!options.captureSizes.empty())
+    for (uint32_t k = 0; k <= options.k; ++k)
+      own.sizes[k] = options.captureSizes;
+  else if (inner.device != DeviceKind::Cpu && costs.machine)
+    own = planCaptures(
+        inner.plan(), *costs.machine, inner.profile->load,
+        {options.maxSlots, options.k, options.roundsPerLaunch > 1});
+  return own;
 }
 
 /// Returns the part of the model's profile that matches this session.
@@ -125,6 +171,7 @@ Result<ProfileCosts> Session::Impl::readProfile() const {
 }
 
 Status Session::Impl::start() {
+  bool isDefaultPool = options.kvPages == 0;
   if (options.threads == 0) {
     options.threads = mtp::usableProcessors();
     if (inner.profile && inner.device == DeviceKind::Cpu)
@@ -142,6 +189,14 @@ Status Session::Impl::start() {
         std::min(device->preferredRounds(), inner.artifact().maxRounds);
   machine = inner.device == DeviceKind::Cpu ? profile::processorName()
                                             : device->name();
+  ProfileCosts costs;
+  CapturePlan captures;
+  uint32_t sparePages = 0;
+  if (inner.envelope) {
+    MTP_ASSIGN_OR_RETURN(costs, readProfile());
+    captures = chooseCaptures(costs);
+    sparePages = addSparePages(inner, captures.sizes, isDefaultPool, options);
+  }
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
     watched.push_back(*ring);
@@ -150,7 +205,9 @@ Status Session::Impl::start() {
                                     options.kvPages, std::move(watched)));
   if (setup.device)
     executable = setup.device(std::move(executable));
-  return inner.envelope ? startGeneration() : okStatus();
+  if (!inner.envelope)
+    return okStatus();
+  return startGeneration(std::move(costs), std::move(captures), sparePages);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,9 +60,10 @@ public:
   std::vector<std::string> profileNotes;
 
 private:
-  Status startGeneration();
+  Status startGeneration(ProfileCosts costs, CapturePlan captures,
+                         uint32_t sparePages);
   Result<ProfileCosts> readProfile() const;
-  Status prepareGraphs(const ProfileCosts &costs);
+  CapturePlan chooseCaptures(const ProfileCosts &costs) const;
   Status advance();
   Status checkRequest(const Request &request) const;
   void setDrafts(Sequence &sequence) const;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <tuple>
 
 using namespace mtp;
 using namespace mtp::profile;
@@ -19,12 +20,14 @@ static constexpr double kUnseenShare = 0.05;
 static constexpr double kNodeSeconds = 1e-5;
 /// Rounds over which the time to build a graph once is spread.
 static constexpr double kHorizon = 1e5;
+/// Limit on the time of a padding row, as a part of an active row's.
+static constexpr double kMostPaddingPart = 2;
 /// Candidates for captured sizes between a power of two and the next one.
 static constexpr uint32_t kCandidates = 32;
-/// Steps of a bisection, the ratio of two prices that are tried, and their
-/// limit.
-static constexpr int kSteps = 40;
-static constexpr double kPriceStep = 1.5, kMostPrice = 1e-3;
+/// Steps of a bisection, the number of prices that are tried, and the ratio of
+/// two of them.
+static constexpr int kSteps = 40, kPrices = 40;
+static constexpr double kPriceStep = 1.5;
 
 uint32_t profile::capturedSize(const CaptureSizes &sizes, uint32_t k,
                                uint32_t slots) {
@@ -41,8 +44,32 @@ namespace {
 struct RoundsOfK {
   std::vector<double> shares, seconds;
   std::vector<uint64_t> nodes;
-  /// Sums of the shares up to each number of slots.
-  std::vector<double> before;
+  /// Sums up to each number of slots: of the shares, and of their times without
+  /// padding.
+  std::vector<double> before, timeBefore;
+  /// The time of a padding row, as a part of an active row's.
+  double paddingPart = 1;
+  /// By captured size and number of slots, measured seconds.
+  std::map<uint32_t, std::map<uint32_t, double>> padded;
+
+  /// Returns the time of a round that runs the graph of `size` slots.
+  double secondsIn(uint32_t size, uint32_t slots) const {
+    return seconds[slots] + paddingPart * (seconds[size] - seconds[slots]);
+  }
+  /// Returns the time of all rounds of more than `least` slots, up to `size`,
+  /// which run the graph of `size` slots.
+  double secondsOf(uint32_t least, uint32_t size) const {
+    double share = before[size] - before[least];
+    double time = (1 - paddingPart) * (timeBefore[size] - timeBefore[least]) +
+                  paddingPart * seconds[size] * share;
+    auto own = padded.find(size);
+    if (own == padded.end())
+      return time;
+    for (auto at = own->second.upper_bound(least); at != own->second.end();
+         ++at)
+      time += shares[at->first] * (at->second - secondsIn(size, at->first));
+    return time;
+  }
 };
 
 /// Chooses numbers of slots for the rounds of all k.
@@ -91,9 +118,7 @@ std::vector<uint32_t> CaptureChooser::sizesOf(const RoundsOfK &of,
       if (2 * first < size)
         continue;
       double done = i == 0 ? 0 : least[i - 1];
-      double share =
-          of.before[size] - (i == 0 ? 0 : of.before[candidates[i - 1]]);
-      double cost = done + share * of.seconds[size];
+      double cost = done + of.secondsOf(first - 1, size);
       if (cost < least[j]) {
         least[j] = cost;
         previous[j] = i;
@@ -124,7 +149,9 @@ CaptureChooser::graphsOf(const CaptureSizes &sizes) const {
     for (uint32_t n = 1; n <= input.mostSlots; ++n) {
       if (capturedSize(sizes, k, n) != n)
         continue;
-      graphs.push_back({k, n, of.before[n] - of.before[before], of.nodes[n]});
+      double share = of.before[n] - of.before[before];
+      graphs.push_back(
+          {k, n, share, of.nodes[n], of.secondsOf(before, n) / share});
       before = n;
     }
   }
@@ -152,9 +179,9 @@ CaptureChooser::secondsOf(const std::vector<CaptureGraph> &graphs) const {
     }
   double seconds = 0;
   for (const CaptureGraph &graph : graphs)
-    seconds += graph.share * (rounds[graph.k].seconds[graph.slots] +
-                              std::exp(-graph.share * old) *
-                                  double(graph.nodes) * kNodeSeconds);
+    seconds +=
+        graph.share * (graph.seconds + std::exp(-graph.share * old) *
+                                           double(graph.nodes) * kNodeSeconds);
   return seconds;
 }
 
@@ -163,8 +190,8 @@ CaptureChoice CaptureChooser::choose() const {
   choice.graphs = graphsOf({});
   choice.seconds = choice.exactSeconds = secondsOf(choice.graphs);
   // A higher price of a node leaves fewer graphs.
-  for (double price = kNodeSeconds / kHorizon; price < kMostPrice;
-       price *= kPriceStep) {
+  for (int tried = 0; tried < kPrices; ++tried) {
+    double price = kNodeSeconds / kHorizon * std::pow(kPriceStep, tried);
     CaptureSizes sizes = sizesAt(price);
     std::vector<CaptureGraph> graphs = graphsOf(sizes);
     double seconds = secondsOf(graphs);
@@ -180,6 +207,9 @@ CaptureChoice CaptureChooser::choose() const {
     exact += rounds[graph.k].shares[graph.slots];
   }
   choice.padded = choice.sizes.empty() ? 0 : std::max(1 - exact, 0.0);
+  for (const RoundsOfK &of : rounds)
+    for (const auto &[size, slots] : of.padded)
+      choice.measured += uint32_t(slots.size());
   std::ranges::stable_sort(choice.graphs, std::greater(), &CaptureGraph::share);
   return choice;
 }
@@ -244,14 +274,13 @@ static std::map<uint32_t, SecondsBySlots>
 secondsByK(const MachineCosts &machine) {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> mostRows;
   for (const Cost &cost : machine.costs)
-    if (cost.work == Work::Round) {
+    if (cost.isPlainRound()) {
       uint32_t &most = mostRows[{cost.k, cost.batch}];
       most = std::max(most, cost.rows);
     }
   std::map<uint32_t, SecondsBySlots> seconds;
   for (const Cost &cost : machine.costs)
-    if (cost.work == Work::Round &&
-        cost.rows == mostRows[{cost.k, cost.batch}]) {
+    if (cost.isPlainRound() && cost.rows == mostRows[{cost.k, cost.batch}]) {
       auto &[sum, count] = seconds[cost.k][cost.batch];
       sum += machine.secondsOf(cost);
       ++count;
@@ -259,10 +288,73 @@ secondsByK(const MachineCosts &machine) {
   return seconds;
 }
 
+namespace {
+/// A measured round with padding: slots, and the mean ratio of its time to the
+/// time of the larger shape without padding.
+struct PaddedRound {
+  uint32_t slots = 0, size = 0;
+  double ratio = 0;
+};
+} // namespace
+
+/// Returns the measured rounds with padding by k: rounds with all drafts, at
+/// contexts at which the larger shape was measured, too.
+static std::map<uint32_t, std::vector<PaddedRound>>
+paddedByK(const MachineCosts &machine) {
+  // The round with the most rows of a shape at a context, which is the last
+  // number of a key.
+  using Shape = std::tuple<uint32_t, uint32_t, uint32_t>;
+  std::map<std::pair<Shape, uint32_t>, Cost> costs;
+  for (const Cost &cost : machine.costs) {
+    if (cost.work != Work::Round)
+      continue;
+    Shape shape{cost.k, cost.batch + cost.padding, cost.padding};
+    uint32_t context = bucketOf(cost.positions / cost.batch);
+    auto [same, isNew] = costs.try_emplace({shape, context}, cost);
+    if (!isNew && cost.rows > same->second.rows)
+      same->second = cost;
+  }
+  std::map<Shape, std::pair<double, double>> ratios;
+  for (const auto &[key, cost] : costs) {
+    auto [k, size, padding] = key.first;
+    auto larger = costs.find({Shape{k, size, 0}, key.second});
+    if (padding == 0 || larger == costs.end())
+      continue;
+    auto &[sum, count] = ratios[key.first];
+    sum += machine.secondsOf(cost) / machine.secondsOf(larger->second);
+    ++count;
+  }
+  std::map<uint32_t, std::vector<PaddedRound>> padded;
+  for (const auto &[shape, ratio] : ratios) {
+    auto [k, size, padding] = shape;
+    padded[k].push_back({size - padding, size, ratio.first / ratio.second});
+  }
+  return padded;
+}
+
+/// Adds measured rounds with padding. All of them together tell the time of a
+/// padding row in rounds that were not measured.
+static void addPadded(const std::vector<PaddedRound> &padded, RoundsOfK &to) {
+  double more = 0, most = 0;
+  for (const PaddedRound &one : padded) {
+    if (one.size >= to.seconds.size())
+      continue;
+    double own = to.seconds[one.slots];
+    // Padding makes no round shorter, whatever noise says.
+    double time = std::max(one.ratio * to.seconds[one.size], own);
+    to.padded[one.size][one.slots] = time;
+    more += time - own;
+    most += to.seconds[one.size] - own;
+  }
+  if (most > 0)
+    to.paddingPart = std::min(more / most, kMostPaddingPart);
+}
+
 std::optional<CaptureChoice>
 profile::chooseCaptures(const MachineCosts &machine, const Load &load,
                         const CaptureInput &input) {
   std::map<uint32_t, SecondsBySlots> measured = secondsByK(machine);
+  std::map<uint32_t, std::vector<PaddedRound>> padded = paddedByK(machine);
   std::vector<std::vector<double>> shares = sharesOf(load, input);
   if (measured.empty() || shares.empty())
     return std::nullopt;
@@ -272,13 +364,17 @@ profile::chooseCaptures(const MachineCosts &machine, const Load &load,
     auto own = measured.lower_bound(k);
     const SecondsBySlots &times =
         own == measured.end() ? measured.rbegin()->second : own->second;
-    RoundsOfK of{shares[k], {0}, {0}, {0}};
+    RoundsOfK of{shares[k], {0}, {0}, {0}, {0}, 1, {}};
     for (uint32_t n = 1; n <= input.mostSlots; ++n) {
       // More slots take no less time, whatever noise says.
       of.seconds.push_back(std::max(of.seconds.back(), secondsAt(times, n)));
       of.nodes.push_back(input.nodesOf(k, n));
       of.before.push_back(of.before.back() + of.shares[n]);
+      of.timeBefore.push_back(of.timeBefore.back() +
+                              of.shares[n] * of.seconds[n]);
     }
+    if (own != measured.end())
+      addPadded(padded[own->first], of);
     rounds.push_back(std::move(of));
   }
   return CaptureChooser(input, std::move(rounds)).choose();
@@ -290,7 +386,7 @@ profile::captureInputOf(const MachineCosts &machine) {
   std::map<uint32_t, uint64_t> nodes;
   for (const Cost &cost : machine.costs)
     if (cost.work == Work::Round && cost.nodes > 0) {
-      input.mostSlots = std::max(input.mostSlots, cost.batch);
+      input.mostSlots = std::max(input.mostSlots, cost.batch + cost.padding);
       input.mostK = std::max(input.mostK, cost.k);
       nodes[cost.k] = std::max<uint64_t>(nodes[cost.k], cost.nodes);
     }
@@ -320,6 +416,11 @@ std::string profile::captureText(const CaptureChoice &choice) {
                 choice.exactSeconds / choice.seconds, choice.padded * 100);
   std::string text = strCat("graphs  ", choice.graphs.size(), " with ",
                             choice.nodes, " nodes, ", numbers, "\n");
+  text += choice.measured > 0
+              ? strCat("graphs  ", choice.measured,
+                       " measured shapes with padding\n")
+              : "graphs  padding rows count as active rows: none was "
+                "measured\n";
   if (choice.sizes.empty())
     text += "graphs  one for each number of slots\n";
   for (const auto &[k, sizes] : choice.sizes) {

@@ -3,6 +3,8 @@
 // A round of n slots can run the graph of a larger number of slots with padding
 // rows. Fewer graphs fit into the limit on nodes and are not built again, but
 // padding rows take time. The choice weighs both by a profile's load and costs.
+// Measured rounds with padding give the time of padding rows. Without such
+// rounds a padding row counts as an active row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +44,8 @@ struct CaptureGraph {
   /// Share of all rounds that run them.
   double share = 0;
   uint64_t nodes = 0;
+  /// Mean seconds of these rounds.
+  double seconds = 0;
 };
 
 /// Graphs for the rounds of a session, with their predicted effect.
@@ -57,6 +61,8 @@ struct CaptureChoice {
   double seconds = 0, exactSeconds = 0;
   /// Share of rounds that have padding rows.
   double padded = 0;
+  /// Number of measured times of rounds with padding that the prediction uses.
+  uint32_t measured = 0;
 };
 
 /// Returns the sets of graphs with the least predicted time, or nothing if the

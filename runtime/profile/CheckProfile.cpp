@@ -332,6 +332,8 @@ static Status checkCost(const std::string &key, const Cost &of) {
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".nodes", of.nodes, 0, kMostCostNodes));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(
+      key + ".padding", of.padding, 0, isRound ? kMostSlots - of.batch : 0));
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
@@ -386,8 +388,8 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
     return dataLoss(key + ".name: expected a name, got none");
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
-  using Shape =
-      std::tuple<Work, uint64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  using Shape = std::tuple<Work, uint64_t, uint32_t, uint32_t, uint32_t,
+                           uint32_t, uint32_t>;
   std::map<Shape, size_t> seen;
   for (size_t i = 0; i < of.costs.size(); ++i) {
     const Cost &cost = of.costs[i];
@@ -395,7 +397,7 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
     MTP_RETURN_IF_ERROR(checkCost(costKey, cost));
     auto [same, isNew] =
         seen.insert({{cost.work, cost.program, cost.batch, cost.k, cost.rows,
-                      bucketOf(cost.positions / cost.batch)},
+                      cost.padding, bucketOf(cost.positions / cost.batch)},
                      i});
     if (!isNew)
       return dataLoss(strCat(costKey, ": expected one cost of each shape, got ",

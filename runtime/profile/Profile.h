@@ -54,12 +54,16 @@ struct Cost {
   double lower = 0, median = 0, upper = 0;
   uint64_t count = 0;
   uint32_t nodes = 0;
+  uint32_t padding = 0;
 
+  /// Returns whether the cost is of a round without padding slots.
+  bool isPlainRound() const { return work == Work::Round && padding == 0; }
   /// Returns whether two costs are of one program and shape: their contexts are
   /// in one bucket.
   bool isOfShape(const Cost &other) const {
     return work == other.work && program == other.program &&
            batch == other.batch && k == other.k && rows == other.rows &&
+           padding == other.padding &&
            bucketOf(positions / batch) ==
                bucketOf(other.positions / other.batch);
   }

@@ -49,9 +49,10 @@ static auto writeOutcomes(Builder &to, const Outcomes &of) {
 }
 
 static auto writeCost(Builder &to, const Cost &of) {
-  return schema::CreateProfileCost(
-      to, schema::ProfileWork(of.work), of.program, of.batch, of.k, of.rows,
-      of.positions, of.lower, of.median, of.upper, of.count, of.nodes);
+  return schema::CreateProfileCost(to, schema::ProfileWork(of.work), of.program,
+                                   of.batch, of.k, of.rows, of.positions,
+                                   of.lower, of.median, of.upper, of.count,
+                                   of.nodes, of.padding);
 }
 
 /// Writes a list by a function for its elements.
@@ -212,7 +213,7 @@ static Outcomes readOutcomes(const schema::ProfileOutcomes &of) {
 static Cost readCost(const schema::ProfileCost &of) {
   return {Work(of.work()), of.program(),   of.batch(), of.k(),
           of.rows(),       of.positions(), of.lower(), of.median(),
-          of.upper(),      of.count(),     of.nodes()};
+          of.upper(),      of.count(),     of.nodes(), of.padding()};
 }
 
 /// Reads a list, which may be null, by a function for its elements.

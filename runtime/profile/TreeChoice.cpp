@@ -204,7 +204,7 @@ Result<RoundCosts> RoundCosts::of(const MachineCosts &machine,
   std::map<double, std::vector<double>> plain;
   std::vector<Cost> rounds;
   for (const Cost &cost : machine.costs) {
-    if (cost.work != Work::Round)
+    if (!cost.isPlainRound())
       continue;
     if (cost.k == 0)
       plain[double(cost.rows)].push_back(machine.secondsOf(cost));
@@ -353,7 +353,7 @@ void TreeSearch::addMeasured(const Profile &profile,
                              TreeReport &report) const {
   report.drafter = profile.model.drafter;
   for (const Cost &cost : machine.costs)
-    if (cost.work == Work::Round && cost.k >= report.measuredK) {
+    if (cost.isPlainRound() && cost.k >= report.measuredK) {
       if (cost.k > report.measuredK)
         report.measuredNodes = 0;
       report.measuredK = cost.k;

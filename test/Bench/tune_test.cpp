@@ -1,5 +1,6 @@
 //===- tune_test.cpp - What a profile decides -----------------------------===//
 
+#include "test/Runtime/support/FakeModel.h"
 #include "tools/mtp-tune/Measure.h"
 #include "tools/mtp-tune/Report.h"
 #include "tools/mtp-tune/compare/Compare.h"
@@ -50,6 +51,39 @@ profile::Outcomes outcomesOf(std::vector<uint64_t> tried,
 }
 
 } // namespace
+
+// The check of the drafter has fewer slots than the sizes of a server.
+TEST(Tune, ChecksTheDrafterBesideCaptureSizes) {
+  test::FakeOptions fake;
+  fake.hasLimit = true;
+  std::shared_ptr<const Model> model = test::loadFakeModel(fake);
+  SessionOptions options;
+  options.threads = 1;
+  options.captureSizes = {1, 4};
+  auto outcomes = measureOutcomes(model, options, {{3, 1, 4}, {1, 5}}, 12);
+  ASSERT_TRUE(outcomes.isOk()) << outcomes.status().toString();
+  EXPECT_GT(outcomes->tried[0], 0u);
+}
+
+TEST(Tune, MeasuresPaddingForSizes) {
+  EXPECT_EQ(paddedSlots({}, /*hasGraphs=*/false, 4), 0u);
+  EXPECT_EQ(paddedSlots({}, /*hasGraphs=*/true, 1), 0u);
+  EXPECT_EQ(paddedSlots({}, /*hasGraphs=*/true, 3), 0u);
+  EXPECT_EQ(paddedSlots({}, /*hasGraphs=*/true, 8), 4u);
+  EXPECT_EQ(paddedSlots({1, 4}, /*hasGraphs=*/false, 4), 2u);
+  EXPECT_EQ(paddedSlots({4, 3}, /*hasGraphs=*/true, 4), 0u);
+  EXPECT_EQ(paddedSlots({2, 8}, /*hasGraphs=*/true, 4), 0u);
+}
+
+// Rounds with padding are no alternatives of rounds of all slots.
+TEST(Tune, DecidesWithoutRoundsWithPadding) {
+  profile::Profile profile = someProfile();
+  std::string before = reportText(profile);
+  profile::Cost padded = costOf(1, 2, 0.001);
+  padded.padding = 7;
+  profile.machines[0].costs.push_back(padded);
+  EXPECT_EQ(reportText(profile), before);
+}
 
 TEST(Tune, DecidesByTokensPerSecond) {
   profile::Profile profile = someProfile();

@@ -172,32 +172,101 @@ TEST_P(Padding, TakesNoPagesThatSequencesNeed) {
   expectSame(outcome, expected, tight);
 }
 
-// Padding takes free pages only: prefixes stay in the cache.
-TEST_P(Padding, KeepsThePrefixCache) {
-  auto cachedPages = [&](std::vector<uint32_t> sizes) {
-    SessionOptions tight = options(envelope.maxK, std::move(sizes));
-    tight.prefixCache = true;
-    // Page 0, and pages for two sequences whose prompts fill two pages.
-    uint32_t page = envelope.pageTokens;
-    uint64_t tokens = 2 * page + 4 + envelope.maxNodes;
-    tight.kvPages = uint32_t(1 + 2 * ((tokens + page - 1) / page));
-    std::vector<uint32_t> pages;
-    auto session = Session::create(model, tight);
-    EXPECT_TRUE(session.isOk()) << session.status().toString();
-    for (uint32_t i = 0; i < 3 && session.isOk(); ++i) {
-      Request next = request(i, 0.0f);
-      next.prompt.clear();
-      for (uint32_t j = 0; j < 2 * page; ++j)
-        next.prompt.push_back(textToken(i + 5, j, envelope.vocab));
-      next.maxTokens = 4;
-      EXPECT_TRUE((*session)->add(next).isOk());
-      while (!(*session)->idle())
-        EXPECT_TRUE((*session)->step().isOk());
-      pages.push_back((*session)->kvUsage().cachedPages);
-    }
-    return pages;
+/// Requests that fill the prefix cache of a session, one after another, and
+/// after each of them the session's counts.
+class FullCache : public Padding {
+protected:
+  struct CacheTrace {
+    std::vector<Generated> outputs;
+    std::vector<uint32_t> cachedPages, freePages;
+    std::vector<uint64_t> cachedTokens, paddedRounds;
   };
-  EXPECT_EQ(cachedPages({slots()}), cachedPages({}));
+
+  /// Pages of a padding slot, and of a sequence.
+  uint32_t pagesFor(uint64_t tokens) const {
+    return uint32_t((tokens + envelope.pageTokens - 1) / envelope.pageTokens);
+  }
+  uint32_t paddingPages() const {
+    return (slots() - 1) * pagesFor(1 + envelope.maxNodes);
+  }
+  uint32_t sequencePages() const {
+    return pagesFor(2 * envelope.pageTokens + kTokens + envelope.maxNodes);
+  }
+  /// Pages of a pool without padding, of which padding takes a quarter.
+  uint32_t pool() const {
+    return 1 + std::max(3 * paddingPages(), 2 * sequencePages());
+  }
+
+  CacheTrace fill(std::vector<uint32_t> sizes, uint32_t pages) const;
+
+  static constexpr uint32_t kTokens = 3;
+};
+
+FullCache::CacheTrace FullCache::fill(std::vector<uint32_t> sizes,
+                                      uint32_t pages) const {
+  SessionOptions tight = options(envelope.maxK, std::move(sizes));
+  tight.prefixCache = true;
+  tight.kvPages = pages;
+  tight.logits = LogitsMode::All;
+  CacheTrace result;
+  auto session = Session::create(model, tight);
+  EXPECT_TRUE(session.isOk()) << session.status().toString();
+  // The last prompt comes twice.
+  uint32_t count = pool() / 2 + 2;
+  for (uint32_t i = 0; i <= count && session.isOk(); ++i) {
+    uint32_t text = std::min(i, count - 1);
+    Request next = request(text, text % 2 ? 0.8f : 0.0f);
+    next.prompt.clear();
+    for (uint32_t j = 0; j < 2 * envelope.pageTokens; ++j)
+      next.prompt.push_back(textToken(text + 5, j, envelope.vocab));
+    next.maxTokens = kTokens;
+    auto id = (*session)->add(next);
+    EXPECT_TRUE(id.isOk()) << id.status().toString();
+    while (!(*session)->idle()) {
+      EXPECT_TRUE((*session)->step().isOk());
+      EXPECT_TRUE((*session)->checkInvariants().isOk());
+    }
+    result.outputs.push_back(collect(**session, *id));
+    result.cachedPages.push_back((*session)->kvUsage().cachedPages);
+    result.freePages.push_back((*session)->kvUsage().freePages);
+    result.cachedTokens.push_back((*session)->statistics().cachedTokens);
+    result.paddedRounds.push_back((*session)->statistics().paddedRounds);
+  }
+  return result;
+}
+
+// The prefix cache leaves the pages free that padding slots need. With these
+// pages in addition it keeps what it keeps without padding.
+TEST_P(FullCache, LeavesPagesForPadding) {
+  CacheTrace expected = fill({}, pool());
+  CacheTrace padded = fill({slots()}, pool() + paddingPages());
+  ASSERT_EQ(padded.outputs.size(), expected.outputs.size());
+  for (size_t i = 0; i < padded.outputs.size(); ++i) {
+    EXPECT_EQ(padded.outputs[i].tokens, expected.outputs[i].tokens);
+    EXPECT_TRUE(bitEqual(padded.outputs[i].logits, expected.outputs[i].logits));
+    EXPECT_GT(padded.paddedRounds[i], i ? padded.paddedRounds[i - 1] : 0) << i;
+  }
+  EXPECT_EQ(padded.cachedPages, expected.cachedPages);
+  EXPECT_EQ(padded.cachedTokens, expected.cachedTokens);
+  // Recurrent layers share a prefix only after a copy of their states.
+  if (std::string_view(GetParam().artifact) == "hybrid")
+    return;
+  EXPECT_GT(padded.cachedTokens.back(), 0u);
+  // The cache is full: the next sequence takes pages from it.
+  EXPECT_LT(expected.freePages.back(), sequencePages());
+  EXPECT_GE(padded.freePages.back(), paddingPages());
+}
+
+// A pool of the default size has the pages of padding slots in addition.
+TEST_P(FullCache, AddsPagesToADefaultPool) {
+  auto pagesOf = [&](std::vector<uint32_t> sizes) {
+    SessionOptions plain = options(envelope.maxK, std::move(sizes));
+    plain.prefixCache = true;
+    return (*Session::create(model, plain))->options().kvPages;
+  };
+  EXPECT_EQ(pagesOf({slots()}), pagesOf({}) + paddingPages());
+  EXPECT_EQ(pagesOf({1, slots()}),
+            pagesOf({}) + paddingPages() / (slots() - 1) * (slots() - 2));
 }
 
 // Calls between two steps may need the pages of padding.
@@ -301,6 +370,13 @@ TEST_P(PlannedGraphs, AreTheMostUsedOnesOfAProfile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
+    Cpu, FullCache,
+    testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
+                    OnDevice{"llama-gqa.bf16", DeviceKind::Cpu},
+                    OnDevice{"eagle_tree", DeviceKind::Cpu},
+                    OnDevice{"hybrid", DeviceKind::Cpu}),
+    nameOf);
+INSTANTIATE_TEST_SUITE_P(
     Cpu, Padding,
     testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
                     OnDevice{"llama-gqa.bf16", DeviceKind::Cpu},
@@ -324,6 +400,10 @@ INSTANTIATE_TEST_SUITE_P(
                     OnDevice{"qwen3next-mtp1.sim", DeviceKind::Cuda},
                     OnDevice{"lookahead", DeviceKind::Cuda}),
     nameOf);
+INSTANTIATE_TEST_SUITE_P(Gpu, FullCache,
+                         testing::Values(OnDevice{"llama-gqa.sim",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, PlannedGraphs,
                          testing::Values(OnDevice{"llama-gqa.sim",
                                                   DeviceKind::Cuda}),

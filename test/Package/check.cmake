@@ -14,6 +14,14 @@ check_libraries(${prefix} ${BUILD})
 if(NOT EXISTS ${prefix}/share/doc/mtp-runtime/CHANGELOG.md)
   message(FATAL_ERROR "expected an installed CHANGELOG.md")
 endif()
+# The installed mtp-tune finds the installed machine by its name.
+run(${FAKE_ARTIFACT} ${WORK}/fake.bin)
+execute_process(
+  COMMAND ${prefix}/bin/mtp-tune ${WORK}/fake.bin --simulate h100
+  WORKING_DIRECTORY ${WORK} OUTPUT_QUIET ERROR_VARIABLE error)
+if(NOT error MATCHES "expected an artifact with a plan for a GPU")
+  message(FATAL_ERROR "expected the installed machine h100, got ${error}")
+endif()
 
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/test/Package/consumer -B ${WORK}/build
@@ -21,7 +29,6 @@ run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/test/Package/consumer -B ${WORK}/buil
   -DCMAKE_CXX_COMPILER=${CXX}
   -DGENERATE_C=${SOURCE}/test/CAPI/generate.c)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${FAKE_ARTIFACT} ${WORK}/fake.bin)
 run(${WORK}/build/consumer ${WORK}/fake.bin)
 set(expected "${output}")
 run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${prefix}/${LIBDIR}

@@ -356,6 +356,23 @@ class Sessions(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.model.session(no_such_option=1)
 
+    def test_rounds_with_padding(self):
+        plain = self.model.generate(TEXT, max_tokens=20)
+        most = self.model.envelope.max_batch
+        with self.model.session(capture_sizes=[most], threads=1) as session:
+            self.assertEqual(session.options["capture_sizes"], (most,))
+            self.assertEqual(session.generate(TEXT, max_tokens=20).tokens, plain.tokens)
+            whole = session.statistics()
+        self.assertGreater(whole.padded_rounds, 0)
+        self.assertEqual(whole.padding_slots, (most - 1) * whole.padded_rounds)
+        for sizes, text in [([0], r"captureSizes \(--capture-sizes\): expected 1 to"),
+                            ([most + 1], "expected 1 to .* slots, got"),
+                            ("2", "capture_sizes: expected whole numbers, got '2'"),
+                            ([-1], r"capture_sizes: expected whole numbers, got \[-1\]")]:
+            with self.subTest(sizes=sizes), \
+                    self.assertRaisesRegex(mtpc.InvalidArgumentError, text):
+                self.model.session(capture_sizes=sizes)
+
 
 def memory():
     """Resident bytes of this process."""

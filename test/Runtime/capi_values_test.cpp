@@ -48,6 +48,58 @@ TEST(CApi, TellsAcceptance) {
   mtp_model_free(model);
 }
 
+// A round of one slot runs the program of three.
+TEST(CApi, PadsRounds) {
+  mtp_model *model = load();
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  EXPECT_EQ(options.capture_sizes, nullptr);
+  EXPECT_EQ(options.capture_size_count, 0u);
+  const uint32_t sizes[] = {3};
+  options.capture_sizes = sizes;
+  options.capture_size_count = 1;
+  mtp_session *session = create(model, &options);
+  generate(session, {3, 1, 4}, 20);
+  mtp_statistics all;
+  mtp_statistics_init(&all);
+  ASSERT_EQ(mtp_session_get_statistics(session, &all), MTP_OK);
+  EXPECT_GT(all.rounds, 0u);
+  EXPECT_EQ(all.padded_rounds, all.rounds);
+  EXPECT_EQ(all.padding_slots, 2 * all.rounds);
+  mtp_session_free(session);
+  // Callers of earlier versions have no sizes.
+  options.size = offsetof(mtp_session_options, capture_sizes);
+  session = create(model, &options);
+  generate(session, {3, 1, 4}, 20);
+  ASSERT_EQ(mtp_session_get_statistics(session, &all), MTP_OK);
+  EXPECT_EQ(all.padded_rounds, 0u);
+  mtp_session_free(session);
+  mtp_model_free(model);
+}
+
+TEST(CApi, RefusesWrongCaptureSizes) {
+  mtp_model *model = load();
+  auto errorOf = [&](const uint32_t *sizes, size_t count) {
+    mtp_session_options options;
+    mtp_session_options_init(&options);
+    options.capture_sizes = sizes;
+    options.capture_size_count = count;
+    mtp_session *session = nullptr;
+    EXPECT_EQ(mtp_session_create(model, &options, &session),
+              MTP_INVALID_ARGUMENT);
+    return std::string(mtp_message());
+  };
+  const uint32_t none[] = {2, 0}, many[] = {5};
+  EXPECT_EQ(errorOf(none, 2),
+            "captureSizes (--capture-sizes): expected 1 to 4 slots, got 0");
+  EXPECT_EQ(errorOf(many, 1),
+            "captureSizes (--capture-sizes): expected 1 to 4 slots, got 5");
+  EXPECT_EQ(errorOf(nullptr, 1), "expected 1 capture_sizes, got null");
+  EXPECT_EQ(errorOf(none, 1025),
+            "expected a capture_size_count of at most 1024, got 1025");
+  mtp_model_free(model);
+}
+
 TEST(CApi, TellsMemoryOutputAndLogits) {
   mtp_model *model = load();
   mtp_session_options options;

@@ -101,6 +101,58 @@ TEST(Captures, AreExactIfPaddingIsSlower) {
   EXPECT_EQ(capturedSize(choice->sizes, 0, 1), 1u);
 }
 
+/// Returns costs with rounds of 4 slots in 7, in which a padding row takes
+/// `part` of the time of an active row.
+static MachineCosts paddedCosts(double first, double slot, double part) {
+  MachineCosts machine = costsOf(first, slot);
+  for (uint32_t k : {0u, 2u}) {
+    Cost cost = machine.costs.back();
+    cost.batch = 4;
+    cost.padding = 3;
+    cost.k = k;
+    cost.rows = 4 * (k + 1);
+    cost.lower = first + slot * (k + 1) * (4 + 3 * part);
+    cost.median = cost.upper = cost.lower;
+    machine.costs.push_back(cost);
+  }
+  return machine;
+}
+
+// Measured padding decides: padding rows that are free pay, and such that take
+// longer than active rows do not.
+TEST(Captures, UseMeasuredPadding) {
+  Load load;
+  load.rounds = {{{4, 0}, 500}, {{5, 0}, 500}, {{7, 0}, 500},
+                 {{4, 2}, 500}, {{5, 2}, 500}, {{7, 2}, 500}};
+  CaptureInput input = inputOf(3);
+  auto plain = chooseCaptures(costsOf(2e-3, 4e-4), load, input);
+  auto cheap = chooseCaptures(paddedCosts(2e-3, 4e-4, 0), load, input);
+  auto dear = chooseCaptures(paddedCosts(2e-3, 4e-4, 1.9), load, input);
+  ASSERT_TRUE(plain && cheap && dear);
+  EXPECT_EQ(plain->measured, 0u);
+  EXPECT_EQ(cheap->measured, 3u) << "k = 1 has the times of k = 2";
+  EXPECT_EQ(capturedSize(cheap->sizes, 2, 4), kSlots);
+  EXPECT_EQ(capturedSize(cheap->sizes, 2, 5), kSlots);
+  EXPECT_EQ(capturedSize(dear->sizes, 2, 4), 4u);
+  EXPECT_LT(cheap->seconds, plain->seconds);
+  EXPECT_NEAR(cheap->exactSeconds, plain->exactSeconds, 1e-12);
+  EXPECT_NE(captureText(*cheap).find("3 measured shapes with padding"),
+            std::string::npos);
+  EXPECT_NE(captureText(*plain).find("none was measured"), std::string::npos);
+}
+
+// A measured part of 1 predicts what an active row takes.
+TEST(Captures, CountUnmeasuredPaddingAsActiveRows) {
+  Load load;
+  load.rounds = {{{1, 0}, 900}, {{2, 0}, 300}, {{5, 0}, 300}, {{6, 0}, 200},
+                 {{1, 2}, 700}, {{2, 2}, 300}, {{3, 2}, 200}, {{7, 2}, 100}};
+  auto plain = chooseCaptures(costsOf(1e-3, 1e-5), load, inputOf(5));
+  auto measured = chooseCaptures(paddedCosts(1e-3, 1e-5, 1), load, inputOf(5));
+  ASSERT_TRUE(plain && measured);
+  EXPECT_EQ(plain->sizes, measured->sizes);
+  EXPECT_NEAR(plain->seconds, measured->seconds, 1e-9);
+}
+
 TEST(Captures, NeedALoadAndCosts) {
   Load load;
   EXPECT_FALSE(chooseCaptures(costsOf(1e-3, 1e-4), load, inputOf(9)));

@@ -63,6 +63,61 @@ TEST(KvCache, ShortPagesChangeNothing) {
   EXPECT_TRUE(kv.checkInvariant().isOk());
 }
 
+// Padding slots take free pages only. The cache leaves some free for them.
+TEST(KvCache, LeavesSparePagesForPadding) {
+  KvConfig c = config(9);
+  c.spare = 2;
+  KvCacheManager kv(c);
+  auto fill = [&](int32_t first) {
+    std::vector<int32_t> text = tokens(9, first);
+    ASSERT_GE(kv.begin(0, text, 8), 0);
+    kv.commit(0, 8);
+    kv.publish(0, text);
+    EXPECT_TRUE(kv.checkInvariant().isOk());
+    kv.release(0);
+    EXPECT_TRUE(kv.checkInvariant().isOk());
+  };
+  // Two pages of each text are published: one token follows each.
+  for (int32_t text = 0; text < 5; ++text)
+    fill(text * 100);
+  EXPECT_EQ(kv.cachedPages(), 6u);
+  EXPECT_EQ(kv.freePages(), 2u);
+  ASSERT_TRUE(kv.grow(2, 8, /*isPadding=*/true));
+  EXPECT_EQ(kv.cachedPages(), 6u);
+  EXPECT_FALSE(kv.grow(3, 1, /*isPadding=*/true));
+  EXPECT_EQ(kv.cachedPages(), 6u);
+  // Pages that become cached beside padding slots evict none: the padding
+  // slots' pages are spare pages.
+  EXPECT_EQ(kv.begin(1, tokens(12, 400), 8), 8);
+  kv.release(1);
+  EXPECT_EQ(kv.cachedPages(), 6u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  kv.release(2);
+  EXPECT_EQ(kv.freePages(), 2u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
+// A sequence takes spare pages if no page is cached, and the cache gives them
+// back later.
+TEST(KvCache, GivesSparePagesToSequences) {
+  KvConfig c = config(9);
+  c.spare = 3;
+  KvCacheManager kv(c);
+  std::vector<int32_t> text = tokens(33);
+  ASSERT_EQ(kv.begin(0, text, 32), 0);
+  EXPECT_EQ(kv.freePages(), 0u);
+  EXPECT_FALSE(kv.grow(2, 1, /*isPadding=*/true));
+  kv.commit(0, 32);
+  kv.publish(0, text);
+  kv.release(0);
+  EXPECT_EQ(kv.cachedPages(), 5u);
+  EXPECT_EQ(kv.freePages(), 3u);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+  // The pages at the end of the text are given up first.
+  EXPECT_EQ(kv.begin(1, text, 32), 20);
+  EXPECT_TRUE(kv.checkInvariant().isOk());
+}
+
 TEST(KvCache, ShrinkGivesUpWhatIsBehind) {
   KvCacheManager kv(config(9));
   ASSERT_EQ(kv.begin(1, tokens(5), 6), 0);
@@ -278,11 +333,20 @@ TEST(KvCache, InvariantHoldsUnderRandomUse) {
     c.prefixCache = seed % 5 != 0;
     if (seed % 7 == 0)
       c.hash = constantHash;
+    c.spare = seed % 4;
     KvCacheManager kv(c);
     std::vector<uint64_t> length(c.slots, 0);
     for (int step = 0; step < 600; ++step) {
       uint32_t slot = random() % c.slots;
-      if (length[slot] == 0) {
+      if (slot + 1 == c.slots && c.spare > 0) {
+        // A padding slot.
+        uint32_t cached = kv.cachedPages();
+        if (kv.capacity(slot) > 0)
+          kv.release(slot);
+        else
+          kv.grow(slot, 1 + random() % 12, /*isPadding=*/true);
+        ASSERT_EQ(kv.cachedPages(), cached) << "seed " << seed;
+      } else if (length[slot] == 0) {
         std::vector<int32_t> prompt = tokens(1 + random() % 24, random() % 3);
         int64_t reused = kv.begin(slot, prompt, prompt.size() + 3);
         // Whole pages, with at least one row left for prefill.

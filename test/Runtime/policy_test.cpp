@@ -237,6 +237,37 @@ TEST(DraftPolicy, ForcedTokensAreNoDrafts) {
   EXPECT_LT(history.rate(0, 0.5, /*weight=*/1), 0.2);
 }
 
+// Rounds of two drafts or more run with padding slots, which makes them shapes
+// of their own. The policy learns their times.
+TEST(DraftPolicy, LearnsTheTimesOfRoundsWithPadding) {
+  for (double price : {1.1, 6.0}) {
+    DraftPolicy policy({}, UINT32_MAX, [](uint32_t batch, uint32_t k) {
+      return k > 1 && batch < 4 ? 4 - batch : 0;
+    });
+    EXPECT_EQ(policy.paddingOf(1, 1), 0u);
+    EXPECT_EQ(policy.paddingOf(1, 2), 3u);
+    DraftHistory history;
+    int padded = 0;
+    constexpr int kRounds = 400;
+    for (int round = 0; round < kRounds; ++round) {
+      DraftPolicy::Slot slot{&history, kMaxK, 100};
+      DraftPolicy::Choice choice = policy.choose({&slot, 1});
+      uint32_t drafts = choice.drafts[0];
+      policy.addOutcome(history, choice.k, drafts, drafts);
+      policy.addRound(
+          {1, choice.k, 1 + drafts, 100, policy.paddingOf(1, choice.k)},
+          choice.k > 1 ? price : 1 + 0.05 * choice.k);
+      padded += round >= kRounds / 2 && choice.k > 1;
+    }
+    if (price < 2)
+      EXPECT_GT(padded, kRounds / 2 * 0.9);
+    else
+      EXPECT_LT(padded, kRounds / 2 * 0.05);
+    EXPECT_TRUE(policy.learned().cost.isMeasured(1, 2, 3));
+    EXPECT_FALSE(policy.learned().cost.isMeasured(1, 2));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
                          [](const auto &info) { return info.param.name; });
 

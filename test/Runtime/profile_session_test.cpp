@@ -186,6 +186,40 @@ TEST_F(ProfiledSession, RecordsCostsOutcomesAndLoad) {
   EXPECT_TRUE(profile::readProfile(profile::writeProfile(recorded)).isOk());
 }
 
+// Rounds with padding are shapes of their own. A session starts from their
+// times if its rounds have padding.
+TEST_F(ProfiledSession, RecordsRoundsWithPadding) {
+  SessionOptions options = automatic();
+  options.captureSizes = {4};
+  options.recordsProfile = true;
+  auto model = *Model::load(artifact);
+  auto session = openClocked(model, options, clockOf(20));
+  Request only = someRequests()[0];
+  only.maxTokens = 60;
+  ASSERT_TRUE(session->add(only).isOk());
+  drain(*session);
+  Statistics done = session->copyStatistics();
+  EXPECT_EQ(done.paddedRounds, done.rounds);
+  EXPECT_EQ(done.paddingSlots, 3 * done.rounds);
+  profile::Profile recorded = SessionProfile::recorded(*session);
+  uint64_t padded = 0;
+  for (const profile::Cost &cost : recorded.machines[0].costs)
+    if (cost.work == profile::Work::Round) {
+      EXPECT_EQ(cost.batch, 1u);
+      EXPECT_EQ(cost.padding, 3u);
+      EXPECT_FALSE(cost.isPlainRound());
+      padded += cost.count;
+    }
+  EXPECT_GT(padded, 8u);
+  EXPECT_TRUE((recorded.load.rounds.contains({1, 0})));
+  ProfileCosts costs =
+      *matchProfile(recorded, ModelAccess::file(*model)->artifact().plans[0],
+                    recorded.machines[0].name, 1);
+  EXPECT_TRUE(costs.learned.cost.isMeasured(1, 0, 3));
+  EXPECT_FALSE(costs.learned.cost.isMeasured(1, 0));
+  EXPECT_TRUE(costs.rounds.empty());
+}
+
 // Without a profile, the first round has one draft, and others are tried.
 TEST_F(ProfiledSession, StartsFromAProfileWithEqualOutput) {
   write(record(20));

@@ -46,6 +46,7 @@ Profile wholeProfile() {
   profile.load.contexts = {0, 0, 7};
   profile.load.rounds = {{{1, 2}, 11}, {{4, 0}, 9}};
   profile.machines[0].costs[1].nodes = 420;
+  profile.machines[0].costs[2].padding = 3;
   profile.nodes.counts = {{{0}, {1000, 700}},
                           {{0, 0}, {700, 400}},
                           {{0, 1}, {700, 90}},
@@ -83,6 +84,7 @@ TEST(Profile, KeepsEverythingInItsBytes) {
   EXPECT_EQ(read->machines[0].costs[2].rows, 12u);
   EXPECT_EQ(read->machines[0].costs[2].median, 0.006);
   EXPECT_EQ(read->machines[0].costs[1].nodes, 420u);
+  EXPECT_EQ(read->machines[0].costs[2].padding, 3u);
   EXPECT_EQ(read->load.contexts, profile.load.contexts);
   EXPECT_EQ(read->load.rounds, profile.load.rounds);
   ASSERT_EQ(read->nodes.counts.size(), 4u);
@@ -204,6 +206,13 @@ TEST(Profile, NamesTheKeyAndTheValueOfAWrongNumber) {
             key + "positions: expected 0 to 16777216, got 1152921504606846976");
   EXPECT_EQ(wrong([](Cost &cost) { cost.count = 0; }),
             key + "count: expected 1 to 1099511627776, got 0");
+  EXPECT_EQ(wrong([](Cost &cost) { cost.padding = 1021; }),
+            key + "padding: expected 0 to 1020, got 1021");
+  EXPECT_EQ(wrong([](Cost &cost) {
+              cost.work = Work::Prefill;
+              cost.padding = 1;
+            }),
+            key + "padding: expected 0 to 0, got 1");
   for (double bad :
        {-1.0, 0.0, 4000.0, std::numeric_limits<double>::quiet_NaN(),
         std::numeric_limits<double>::infinity()}) {
@@ -378,6 +387,19 @@ TEST(Profile, KeepsTheOrderOfQuartilesThatHardlyDiffer) {
   more.lower = more.median = more.upper = 0.006647668867194073;
   merge(profile, other);
   EXPECT_EQ(errorOf(profile), "");
+}
+
+// A round with padding is another shape than one of its slots.
+TEST(Profile, KeepsPaddingApart) {
+  Profile into = wholeProfile(), from = wholeProfile();
+  from.machines[0].costs[2].padding = 2;
+  from.machines[0].costs[2].median = 0.0055;
+  merge(into, from);
+  ASSERT_EQ(into.machines[0].costs.size(), 4u);
+  EXPECT_EQ(into.machines[0].costs[2].median, 0.006);
+  EXPECT_EQ(into.machines[0].costs[3].median, 0.0055);
+  EXPECT_EQ(errorOf(into), "");
+  EXPECT_FALSE(into.machines[0].costs[3].isPlainRound());
 }
 
 TEST(Profile, AgesAndStaysWithinItsLimits) {

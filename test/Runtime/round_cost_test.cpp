@@ -102,3 +102,48 @@ TEST(RoundCostModel, BoundsTheCostOfRowsByAStep) {
   EXPECT_LT(cost.secondsOfRow({4, 1, 0, 400}), 0.06);
   EXPECT_GT(cost.seconds({4, 1, 4, 400}), 3.9);
 }
+
+// A shape with padding begins with the time of the larger shape, and then has
+// its own. Other shapes keep their times.
+TEST(RoundCostModel, KeepsShapesWithPaddingApart) {
+  RoundCostModel cost;
+  for (uint32_t batch : {2u, 4u})
+    for (uint32_t k : {0u, 2u})
+      for (int round = 0; round < 10; ++round)
+        cost.add({batch, k, batch * (k + 1), 100 * batch},
+                 1e-3 * (10 + batch * (1 + 0.5 * k)));
+  RoundCostModel::Work own{2, 2, 6, 200}, larger{4, 2, 12, 400};
+  RoundCostModel::Work padded{2, 2, 6, 200, /*padding=*/2};
+  double ownSeconds = cost.seconds(own), largerSeconds = cost.seconds(larger);
+  EXPECT_NEAR(ownSeconds, 14e-3, 3e-4);
+  EXPECT_NEAR(largerSeconds, 18e-3, 3e-4);
+  EXPECT_TRUE(cost.isMeasured(2, 2, 2));
+  // The larger round without the rows of drafts of two slots.
+  RoundCostModel::Work few{4, 2, 8, 200};
+  EXPECT_NEAR(cost.seconds(padded) / cost.seconds(few), 1, 1e-3);
+  EXPECT_GT(cost.seconds(padded), ownSeconds * 1.05);
+  for (int round = 0; round < 30; ++round)
+    cost.add(padded, 15e-3);
+  EXPECT_NEAR(cost.seconds(padded), 15e-3, 3e-4);
+  EXPECT_NEAR(cost.seconds(own), ownSeconds, 5e-4);
+  EXPECT_NEAR(cost.seconds(larger), largerSeconds, 5e-4);
+  EXPECT_FALSE(cost.isMeasured(3, 2, 2));
+  EXPECT_GT(cost.doubt(3, 2, 2), cost.doubt(2, 2, 2));
+}
+
+// Measured rounds with padding are cells of their own, too.
+TEST(RoundCostModel, BeginsWithMeasuredPadding) {
+  RoundCostModel cost;
+  std::vector<RoundCostModel::Measured> measured;
+  for (uint32_t batch : {1u, 4u})
+    for (uint32_t k : {0u, 1u})
+      measured.push_back({{batch, k, batch * (k + 1), 100 * batch},
+                          1e-3 * (10 + batch * (1 + k)),
+                          9});
+  measured.push_back({{2, 1, 4, 200, /*padding=*/2}, 13e-3, 9});
+  cost.begin(measured);
+  EXPECT_NEAR(cost.seconds({2, 1, 4, 200, 2}), 13e-3, 1e-5);
+  EXPECT_NEAR(cost.seconds({4, 1, 8, 400}), 18e-3, 1e-5);
+  EXPECT_TRUE(cost.isMeasured(2, 1, 2));
+  EXPECT_FALSE(cost.isMeasured(2, 1));
+}

@@ -42,6 +42,19 @@ TEST(Metrics, CopiesOfRecurrentStatesAreCounted) {
   EXPECT_TRUE(has(metrics, "mtp:snapshots_restored_total", "5"));
 }
 
+TEST(Metrics, PaddingSlotsAreCounted) {
+  Metrics metrics("m");
+  EngineState state;
+  state.statistics.paddedRounds = 3;
+  state.statistics.paddingSlots = 7;
+  metrics.setState(state);
+  state.statistics.paddedRounds = 4;
+  state.statistics.paddingSlots = 9;
+  metrics.setState(state);
+  EXPECT_TRUE(has(metrics, "mtp:rounds_padded_total", "4")) << metrics.text();
+  EXPECT_TRUE(has(metrics, "mtp:padding_slots_total", "9"));
+}
+
 static double heapBytes(const Metrics &metrics) {
   std::string text = metrics.text();
   std::string name = "\nmtp:heap_bytes{model_name=\"m\"} ";

@@ -85,6 +85,7 @@ static void addFlags(CLI::App &app, Options &o, ServeFlags &serve) {
             "fastest time recurs)");
   addSharedFlag(app, SharedFlag::RoundsPerLaunch, o.load, o.session)
       ->description("Rounds in one launch (default: 1)");
+  addSharedFlag(app, SharedFlag::CaptureSizes, o.load, o.session);
   addNumber(app, "--seed", o.seed, "Seed of tokens and acceptance");
   addNumber(
       app, "--temperature", o.temperature,
@@ -130,6 +131,7 @@ static Status checkFlags(CLI::App &app, const Options &o,
       {"--ids", rounds || sessions, "--measure=speculative or sessions"},
       {"--max-tokens", !o.ids.empty(), "--ids"},
       {"--profile", sessions, "--measure=sessions"},
+      {"--capture-sizes", sessions, "--measure=sessions"},
       {"--trace", o.hasPoints(),
        "--measure=decode, rows or speculative without --ids"}};
   for (const Need &need : needs)

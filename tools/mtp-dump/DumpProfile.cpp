@@ -85,12 +85,13 @@ static std::string acceptanceText(const Profile &of) {
 }
 
 static std::string costText(const Cost &of) {
-  return strCat("  ", nameOf(of.work), " ", hexOf(of.program), "  batch ",
-                of.batch, ", k ", of.k, ", rows ", of.rows, ", positions ",
-                of.positions, "  ", formatted("%.4f", of.median * 1e3), " ms (",
-                formatted("%.4f", of.lower * 1e3), " to ",
-                formatted("%.4f", of.upper * 1e3), ") in ", of.count,
-                " runs\n");
+  return strCat(
+      "  ", nameOf(of.work), " ", hexOf(of.program), "  batch ", of.batch,
+      ", k ", of.k, ", rows ", of.rows,
+      of.padding ? strCat(", padding ", of.padding) : "", ", positions ",
+      of.positions, "  ", formatted("%.4f", of.median * 1e3), " ms (",
+      formatted("%.4f", of.lower * 1e3), " to ",
+      formatted("%.4f", of.upper * 1e3), ") in ", of.count, " runs\n");
 }
 
 static std::string alternativeText(const Alternative &of) {
@@ -221,6 +222,7 @@ static void writeCost(JsonWriter &json, const Cost &of) {
   json.field("k", of.k);
   json.field("rows", of.rows);
   json.field("positions", of.positions);
+  json.field("padding", of.padding);
   json.field("lower", of.lower);
   json.field("median", of.median);
   json.field("upper", of.upper);

@@ -206,7 +206,6 @@ Result<std::string> mtp::jsonReport(const Session &session,
   json.field("chunks", s.prefillChunks);
   json.field("library_tokens", s.libraryTokens);
   json.field("mixed_tokens", s.mixedTokens);
-  json.field("padding_slots", s.paddingSlots);
   json.field("kernels", session.promptKernels());
   json.field("seconds", s.prefillSeconds);
   json.field("tokens_per_second", double(s.prefillTokens) / s.prefillSeconds);
@@ -217,6 +216,8 @@ Result<std::string> mtp::jsonReport(const Session &session,
   json.field("seconds", s.decodeSeconds);
   json.field("tokens_per_second", double(s.decodeTokens) / s.decodeSeconds);
   json.field("seconds_per_round", s.decodeSeconds / double(s.rounds));
+  json.field("padded_rounds", s.paddedRounds);
+  json.field("padding_slots", s.paddingSlots);
   json.endObject();
   json.field("memory_bytes", session.memoryBytes());
   json.endObject();

@@ -10,9 +10,11 @@
 #include "tools/support/PromptText.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <set>
 
 using namespace mtp;
 using namespace mtp::tune;
@@ -55,6 +57,19 @@ std::vector<uint32_t> tune::batchesUpTo(uint32_t most) {
   return batches;
 }
 
+uint32_t tune::paddedSlots(const std::vector<uint32_t> &sizes, bool hasGraphs,
+                           uint32_t batch) {
+  if (sizes.empty())
+    return hasGraphs && batch > 1 && std::has_single_bit(batch) ? batch / 2 : 0;
+  if (std::ranges::find(sizes, batch) == sizes.end())
+    return 0;
+  uint32_t before = 0;
+  for (uint32_t size : sizes)
+    if (size < batch)
+      before = std::max(before, size);
+  return before + 1 < batch ? before + 1 : 0;
+}
+
 std::vector<uint32_t> tune::contextsUpTo(uint32_t most) {
   uint32_t shortest = std::min(kShortContext, most / 4);
   uint32_t longest = std::min(kLongContext, most / 8 * 5);
@@ -85,10 +100,13 @@ private:
   Status readPrompts();
   Status measureTexts(profile::Profile &into);
   Status measureCosts(uint32_t batch, profile::Profile &into);
-  Result<std::unique_ptr<Session>> createSession(uint32_t batch);
+  Result<std::unique_ptr<Session>>
+  createSession(uint32_t batch, std::vector<uint32_t> sizes = {});
   Status addRequests(Session &session, uint32_t batch, uint32_t context);
-  Result<bool> runRounds(Session &session, uint32_t batch);
-  Status runTurns(Session &session, uint32_t batch);
+  Result<bool> runRounds(Session &session, uint32_t slots);
+  Status runTurns(Session &session, uint32_t slots, bool isPadded);
+  Status measureShapes(Session &session, uint32_t slots, bool isPadded,
+                       profile::Profile &into);
   void report(uint32_t batch, uint32_t context) const;
 
   std::shared_ptr<const Model> model;
@@ -176,7 +194,8 @@ Status Tuner::measureTexts(profile::Profile &into) {
 }
 
 /// Creates a session whose rounds have the current k.
-Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
+Result<std::unique_ptr<Session>>
+Tuner::createSession(uint32_t batch, std::vector<uint32_t> sizes) {
   SessionOptions o = options.session;
   o.k = model->envelope()->maxK;
   o.automaticK = false;
@@ -185,6 +204,7 @@ Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
   o.recordsProfile = true;
   o.kvPages = 0;
   o.roundsPerLaunch = 1;
+  o.captureSizes = std::move(sizes);
   SessionSetup setup;
   setup.beforeRound = [this](SequenceId id, uint32_t &k, DrafterProgress &) {
     k = id % 2 == withoutDrafts ? 0 : currentK;
@@ -213,9 +233,9 @@ Status Tuner::addRequests(Session &session, uint32_t batch, uint32_t context) {
 
 /// Runs a few rounds of the current k. Returns whether more may follow: a
 /// sequence that ends leaves another number of slots.
-Result<bool> Tuner::runRounds(Session &session, uint32_t batch) {
+Result<bool> Tuner::runRounds(Session &session, uint32_t slots) {
   for (uint32_t round = 0; round < kRoundsOfTurn; ++round) {
-    if (session.counts().running < batch || seconds() > limit())
+    if (session.counts().running < slots || seconds() > limit())
       return false;
     MTP_RETURN_IF_ERROR(session.step().status());
   }
@@ -224,18 +244,18 @@ Result<bool> Tuner::runRounds(Session &session, uint32_t batch) {
 
 /// Runs rounds of each k in turn, upwards and then downwards. Rounds in which
 /// half of the slots have drafts show the cost of rows apart from the cost of
-/// drafts.
-Status Tuner::runTurns(Session &session, uint32_t batch) {
+/// drafts. Rounds with padding all have drafts.
+Status Tuner::runTurns(Session &session, uint32_t slots, bool isPadded) {
   uint32_t most = model->envelope()->maxK;
   for (uint32_t turn = 0; turn < kTurns; ++turn)
     for (uint32_t i = 0; i <= most; ++i) {
       currentK = turn % 2 ? most - i : i;
       // Each slot is without drafts in turn.
       for (uint32_t without : {kNoSlots, turn % 2}) {
-        if (without != kNoSlots && (batch == 1 || currentK == 0))
+        if (without != kNoSlots && (slots == 1 || currentK == 0 || isPadded))
           continue;
         withoutDrafts = without;
-        Result<bool> goesOn = runRounds(session, batch);
+        Result<bool> goesOn = runRounds(session, slots);
         withoutDrafts = kNoSlots;
         MTP_RETURN_IF_ERROR(goesOn.status());
         if (!*goesOn)
@@ -269,25 +289,38 @@ static void keepFastest(profile::Profile &into,
   }
 }
 
-/// Measures rounds of a number of slots at each context.
-Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
-  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
+/// Measures rounds of a number of sequences at each context.
+Status Tuner::measureShapes(Session &session, uint32_t slots, bool isPadded,
+                            profile::Profile &into) {
   for (uint32_t context : options.contexts) {
     currentK = 0;
-    MTP_RETURN_IF_ERROR(addRequests(*session, batch, context));
-    MTP_RETURN_IF_ERROR(runTurns(*session, batch));
-    for (SequenceId id : session->unfinished())
-      MTP_RETURN_IF_ERROR(session->cancel(id));
-    while (!session->idle())
-      MTP_RETURN_IF_ERROR(session->step().status());
-    report(batch, context);
+    MTP_RETURN_IF_ERROR(addRequests(session, slots, context));
+    MTP_RETURN_IF_ERROR(runTurns(session, slots, isPadded));
+    for (SequenceId id : session.unfinished())
+      MTP_RETURN_IF_ERROR(session.cancel(id));
+    while (!session.idle())
+      MTP_RETURN_IF_ERROR(session.step().status());
+    report(slots, context);
   }
-  profile::Profile recorded = SessionProfile::recorded(*session);
+  profile::Profile recorded = SessionProfile::recorded(session);
   into.model = recorded.model;
   // These texts repeat and were interrupted: only their costs count.
   for (const profile::MachineCosts &machine : recorded.machines)
     keepFastest(into, machine);
   return okStatus();
+}
+
+/// Measures rounds of a number of slots, and some of them with padding.
+Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
+  MTP_RETURN_IF_ERROR(measureShapes(*session, batch, /*isPadded=*/false, into));
+  bool hasGraphs = ModelAccess::impl(*model).device != DeviceKind::Cpu;
+  uint32_t some = paddedSlots(options.captureSizes, hasGraphs, batch);
+  if (some == 0 || seconds() > limit())
+    return okStatus();
+  session.reset();
+  MTP_ASSIGN_OR_RETURN(session, createSession(batch, {batch}));
+  return measureShapes(*session, some, /*isPadded=*/true, into);
 }
 
 Status Tuner::readPrompts() {
@@ -337,12 +370,25 @@ Status tune::checkShapes(const EnvelopeInfo &envelope, const Options &options) {
       return invalidArgument(strCat("--batch: expected 1 to ",
                                     envelope.maxBatch,
                                     " (the envelope's batch), got ", batch));
+  for (uint32_t size : options.captureSizes)
+    if (size == 0 || size > envelope.maxBatch)
+      return invalidArgument(strCat("--capture-sizes: expected 1 to ",
+                                    envelope.maxBatch,
+                                    " (the envelope's batch), got ", size));
   for (uint32_t context : options.contexts)
     if (context == 0 || context >= envelope.maxContext)
       return invalidArgument(
           strCat("--context: expected 1 to ", envelope.maxContext - 1,
                  " (below the envelope's context), got ", context));
   return okStatus();
+}
+
+/// Returns numbers of slots with all captured sizes among them.
+static std::vector<uint32_t> withSizes(std::vector<uint32_t> batches,
+                                       const std::vector<uint32_t> &sizes) {
+  std::set<uint32_t> all(batches.begin(), batches.end());
+  all.insert(sizes.begin(), sizes.end());
+  return {all.begin(), all.end()};
 }
 
 /// Checks the numbers of the options, and fills in missing ones.
@@ -360,7 +406,7 @@ static Status settle(const Model &model, Options &o) {
     o.tokens = std::max(std::min(kTextTokens, e->maxContext / 2), 1u);
   MTP_RETURN_IF_ERROR(checkShapes(*e, o));
   if (o.batches.empty())
-    o.batches = batchesUpTo(e->maxBatch);
+    o.batches = withSizes(batchesUpTo(e->maxBatch), o.captureSizes);
   if (o.contexts.empty())
     o.contexts = contextsUpTo(e->maxContext);
   return okStatus();

@@ -46,6 +46,13 @@ Result<std::vector<Prompt>> readLines(const Model &model,
 /// times these, up to the largest.
 std::vector<uint32_t> batchesUpTo(uint32_t most);
 
+/// Returns the number of sequences with which rounds of `batch` slots are also
+/// measured, the other slots being padding: one more than the size before it
+/// has. Without sizes, half of a power of two, if the device builds graphs. 0:
+/// no rounds with padding are measured.
+uint32_t paddedSlots(const std::vector<uint32_t> &sizes, bool hasGraphs,
+                     uint32_t batch);
+
 /// Returns the contexts to measure if sequences have at most `most` tokens: a
 /// short one, and one near the end.
 std::vector<uint32_t> contextsUpTo(uint32_t most);

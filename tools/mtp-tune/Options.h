@@ -39,6 +39,9 @@ struct Options {
   uint32_t tokens = 0;
   /// Numbers of slots and tokens in each slot; empty: chosen by the envelope.
   std::vector<uint32_t> batches, contexts;
+  /// Numbers of slots whose rounds are also measured with padding slots; empty:
+  /// chosen on a GPU.
+  std::vector<uint32_t> captureSizes;
   bool json = false;
   /// Write each measured shape to stderr at once.
   bool progress = false;

@@ -109,7 +109,7 @@ std::vector<Decision> tune::decide(const profile::Profile &profile,
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, profile::Cost>>
       shapes;
   for (const profile::Cost &cost : machine.costs) {
-    if (cost.work != profile::Work::Round)
+    if (!cost.isPlainRound())
       continue;
     uint32_t context = profile::bucketOf(cost.positions / cost.batch);
     auto [found, isNew] =
@@ -319,6 +319,7 @@ static void writeGraphs(JsonWriter &json, const profile::Load &load,
   json.field("nodes", choice->nodes);
   json.field("gain", choice->exactSeconds / choice->seconds);
   json.field("padded", choice->padded);
+  json.field("measured_padding", choice->measured);
   json.key("sizes");
   json.beginArray();
   for (const auto &[k, sizes] : choice->sizes) {
@@ -336,7 +337,7 @@ static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
   json.key("costs");
   json.beginArray();
   for (const profile::Cost &cost : machine.costs) {
-    if (cost.work != profile::Work::Round)
+    if (!cost.isPlainRound())
       continue;
     json.beginObject();
     json.field("slots", cost.batch);

@@ -34,7 +34,7 @@ static const char *const kExamples = R"(Examples:
   mtp-run model.bin --profile model.profile -k auto --prompt "Once"
   mtp-tune --report model.profile
   mtp-tune chain.bin tree.bin int4.bin --prompts code.txt --prompts chats.txt
-  mtp-tune model.bin --simulate h100.json --acceptance 0.85,0.72,0.6,0.5
+  mtp-tune model.bin --simulate h100 --acceptance 0.85,0.72,0.6,0.5
   mtp-tune --report model.profile --json | mtp-tune-chart - > tune.svg
 )";
 
@@ -52,9 +52,9 @@ static void addFlags(CLI::App &app, Options &o) {
           "Print what a profile decides, and measure nothing");
   addText(app, "--compile", o.compile, "FLAGS",
           "For a module: flags of mtpc, e.g. \"--quantize=int4\"");
-  addText(app, "--simulate", o.machine, "FILE",
-          "Predict rounds on the machine of this JSON file, and measure "
-          "nothing");
+  addText(app, "--simulate", o.machine, "FILE|NAME",
+          "Predict rounds on the machine of this JSON file, or of this name "
+          "(h100), and measure nothing");
   addText(app, "--profile", o.profile, "FILE",
           "With --simulate: use the acceptance of this profile");
   addNumbers(app, "--acceptance", o.acceptance,
@@ -76,6 +76,9 @@ static void addFlags(CLI::App &app, Options &o) {
              "Numbers of slots to measure (default: some up to the maximum)");
   addNumbers(app, "--context", o.contexts,
              "Tokens in each slot (default: a short and a long context)");
+  addNumbers(app, "--capture-sizes", o.captureSizes,
+             "Numbers of slots to measure also with padding slots (default: on "
+             "a GPU powers of two)");
   addFlag(app, "--json", o.json, "Print the report as JSON");
   addFlag(app, "--progress", o.progress,
           "Write a line to stderr for each measured shape (default: if it is "

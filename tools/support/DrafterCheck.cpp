@@ -106,6 +106,8 @@ Result<profile::Outcomes> mtp::measureOutcomes(
   options.k = envelope.maxK;
   options.automaticK = false;
   options.recordsProfile = true;
+  // The check has slots of its own, which the sizes may exceed.
+  options.captureSizes.clear();
   options.maxSlots =
       std::min<uint32_t>(envelope.maxBatch, uint32_t(prompts.size()));
   options.kvPages = pagesFor(envelope, options.maxSlots, prompts, tokens);

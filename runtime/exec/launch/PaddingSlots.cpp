@@ -32,7 +32,7 @@ PaddingSlots::begin(SequenceMemory &memory, std::span<const uint32_t> slots,
     return std::vector<RoundWork::Padding>();
   for (uint32_t slot : slots) {
     held.push_back(slot);
-    if (!pages.grow(slot, positions)) {
+    if (!pages.grow(slot, positions, /*isPadding=*/true)) {
       end(memory);
       return std::vector<RoundWork::Padding>();
     }

@@ -22,13 +22,15 @@ public:
   PaddingSlots(const Artifact &artifact, Executable &executable,
                HostState &host, RuleStates &rules);
 
-  /// Whether the host can move a slot to position 0.
-  bool arePossible() const { return length.has_value(); }
+  /// Whether the host can move the slots of an artifact to position 0.
+  static bool arePossible(const Artifact &artifact) {
+    return artifact.findState("length").has_value();
+  }
 
   /// Prepares slots that no sequence has for a launch that needs pages for
   /// `positions` positions of each. Returns the slots with their pages, or
-  /// nothing if free pages are short: no page leaves the prefix cache. end()
-  /// follows the launch.
+  /// nothing if free pages are short: sequences hold the pages that the prefix
+  /// cache leaves free. end() follows the launch.
   Result<std::vector<RoundWork::Padding>> begin(SequenceMemory &memory,
                                                 std::span<const uint32_t> slots,
                                                 uint64_t positions);

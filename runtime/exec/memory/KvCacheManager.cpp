@@ -31,19 +31,17 @@ static void forgetPage(const KvConfig &config, uint32_t page) {
     config.onForget(page);
 }
 
-/// Returns a page without content: a free page, else the cached page that was
-/// released first. One of both must exist.
-uint32_t KvCacheManager::take() {
-  if (freeList.empty()) {
+/// Gives up the cached pages that were released first, until `least` pages and
+/// the spare pages are free. Pages of padding slots count as spare pages.
+void KvCacheManager::evict(uint32_t least) {
+  least = std::max(least, config.spare - std::min(config.spare, lent));
+  while (freePages() < least && !lru.empty()) {
     uint32_t page = lru.begin()->second;
     lru.erase(lru.begin());
     index.erase(page);
+    freeList.push_back(page);
     forgetPage(config, page);
-    return page;
   }
-  uint32_t page = freeList.back();
-  freeList.pop_back();
-  return page;
 }
 
 void KvCacheManager::hold(uint32_t page) {
@@ -194,17 +192,25 @@ int64_t KvCacheManager::begin(uint32_t slot, std::span<const int32_t> tokens,
   return int64_t(slots[slot].length);
 }
 
-bool KvCacheManager::grow(uint32_t slot, uint64_t capacity) {
-  uint64_t have = slots[slot].pages.size(), need = pagesFor(capacity);
+bool KvCacheManager::grow(uint32_t slot, uint64_t capacity, bool isPadding) {
+  Slot &s = slots[slot];
+  uint64_t have = s.pages.size(), need = pagesFor(capacity);
   if (need <= have)
     return true;
-  if (need > config.tableWidth || need - have > availablePages())
+  if (need > config.tableWidth ||
+      need - have > (isPadding ? freePages() : availablePages()))
     return false;
   for (; have < need; ++have) {
-    uint32_t page = take();
+    if (!isPadding)
+      evict(1);
+    uint32_t page = freeList.back();
+    freeList.pop_back();
     hold(page);
-    slots[slot].append(page, &tables[size_t(slot) * config.tableWidth]);
+    s.append(page, &tables[size_t(slot) * config.tableWidth]);
+    s.lent += isPadding;
+    lent += isPadding;
   }
+  evict(0);
   return true;
 }
 
@@ -214,6 +220,7 @@ void KvCacheManager::shrink(uint32_t slot, uint64_t capacity) {
     drop(own.back());
     tables[size_t(slot) * config.tableWidth + own.size() - 1] = 0;
   }
+  evict(0);
 }
 
 void KvCacheManager::commit(uint32_t slot, uint64_t length) {
@@ -269,9 +276,11 @@ void KvCacheManager::release(uint32_t slot) {
   std::vector<uint32_t> &own = slots[slot].pages;
   for (size_t i = own.size(); i-- > 0;)
     drop(own[i]);
+  lent -= slots[slot].lent;
   slots[slot] = {};
   auto row = tables.begin() + size_t(slot) * config.tableWidth;
   std::fill(row, row + config.tableWidth, 0);
+  evict(0);
 }
 
 std::span<const int32_t> KvCacheManager::table(uint32_t slot) const {
@@ -340,5 +349,9 @@ Status KvCacheManager::checkInvariant() const {
     return internalError(strCat("free ", freePages(), " + cached ",
                                 cachedPages(), " + held ", held, " is not ",
                                 usablePages()));
+  if (cachedPages() > 0 && freePages() + lent < config.spare)
+    return internalError(strCat(
+        "free ", freePages(), " + lent ", lent, " is less than the ",
+        config.spare, " spare pages, with ", cachedPages(), " cached pages"));
   return okStatus();
 }

@@ -63,6 +63,9 @@ struct KvConfig {
   /// The number of last tokens of a prompt that run in any case, at least 1:
   /// the pick of the last one is the first output.
   uint32_t rerun = 1;
+  /// Pages that the prefix cache leaves free for padding slots. Sequences may
+  /// take them if no page is cached.
+  uint32_t spare = 0;
   bool prefixCache = true;
   PrefixIndex::HashFunction hash = PrefixIndex::hashTokens;
   /// Whether a sequence may begin after this prefix, whose making says how its
@@ -137,8 +140,8 @@ public:
   }
 
   /// Makes room for positions 0 .. capacity-1. False, changing nothing, if
-  /// pages are short.
-  bool grow(uint32_t slot, uint64_t capacity);
+  /// pages are short. A padding slot takes free pages only.
+  bool grow(uint32_t slot, uint64_t capacity, bool isPadding = false);
 
   /// Gives up the pages after positions 0 .. capacity-1, of which nothing is
   /// final.
@@ -200,6 +203,8 @@ private:
     PrefixIndex::Place place;
     /// Whether another slot's page, or a collision, has ended the chain.
     bool isChainOver = false;
+    /// The number of pages of a padding slot; 0 for a sequence.
+    uint32_t lent = 0;
 
     /// Adds a page, also to the slot's table.
     void append(uint32_t page, int32_t *table) {
@@ -210,7 +215,7 @@ private:
 
   std::vector<Match> match(std::span<const int32_t> tokens,
                            const PageKey &key) const;
-  uint32_t take();
+  void evict(uint32_t least);
   void hold(uint32_t page);
   void drop(uint32_t page);
   Status checkSlot(uint32_t slot, std::vector<uint32_t> &references) const;
@@ -225,6 +230,8 @@ private:
   std::map<uint64_t, uint32_t> lru;
   uint64_t clock = 0;
   uint32_t held = 0;
+  /// Pages of all padding slots, which are free again soon.
+  uint32_t lent = 0;
   PrefixIndex index;
 };
 

@@ -55,6 +55,7 @@ KvConfig SequenceMemory::kvConfig() const {
   config.tableWidth = uint32_t(pagesPerSlot(e.maxContext, e.pageTokens));
   config.lookahead = reuse.lookahead;
   config.rerun = reuse.rerun;
+  config.spare = options.sparePages;
   config.prefixCache = options.session.prefixCache && reuse.isAllowed;
   if (reuse.needsSnapshots) {
     config.prefixCache &= store->isOn();

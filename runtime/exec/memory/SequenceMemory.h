@@ -28,6 +28,8 @@ struct SequenceMemoryOptions {
   /// Whether the host can say how many kept rows of a slot stay.
   bool canSetAccepted = false;
   MemoryLimit limit;
+  /// Pages that the prefix cache leaves free for padding slots.
+  uint32_t sparePages = 0;
 };
 
 /// Consecutive tokens that are computed alike.

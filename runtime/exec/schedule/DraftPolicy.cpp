@@ -217,16 +217,24 @@ uint32_t DraftPolicy::rowsOf(uint32_t drafts) const {
   return drafts < rowsByK.size() ? rowsByK[drafts] : drafts + 1;
 }
 
+/// Returns a round whose rows are still unknown.
+RoundCostModel::Work DraftPolicy::roundOf(const Candidates &of,
+                                          uint32_t k) const {
+  return {of.batch, k, 0, of.positions, paddingOf(of.batch, k)};
+}
+
 RoundCostModel::Work DraftPolicy::fullRound(const Candidates &of,
                                             uint32_t k) const {
-  return {of.batch, k, std::min(of.batch * rowsOf(k), mostRows), of.positions};
+  RoundCostModel::Work work = roundOf(of, k);
+  work.rows = std::min(of.batch * rowsOf(k), mostRows);
+  return work;
 }
 
 /// Returns the shares if every slot verifies all drafts that it may have.
 DraftPolicy::Shares DraftPolicy::allDrafts(const Candidates &of,
                                            uint32_t k) const {
   Shares all;
-  RoundCostModel::Work work{of.batch, k, 0, of.positions};
+  RoundCostModel::Work work = roundOf(of, k);
   for (const Slot &slot : of.slots) {
     all.drafts.push_back(std::min(slot.most, k));
     work.rows += rowsOf(all.drafts.back());
@@ -245,7 +253,7 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
   if (of.batch == 1)
     return best;
   for (int turn = 0; turn < kTurns; ++turn) {
-    RoundCostModel::Work work{of.batch, k, 0, of.positions};
+    RoundCostModel::Work work = roundOf(of, k);
     double least = kWorth * best.rate * known.cost.secondsOfRow(work);
     Shares next;
     double tokens = of.batch;
@@ -273,7 +281,8 @@ DraftPolicy::Shares DraftPolicy::worthwhileDrafts(const Candidates &of,
 /// Returns the tokens per second under optimistic assumptions.
 double DraftPolicy::bestRate(const Candidates &of, uint32_t k) const {
   RoundCostModel::Work work = fullRound(of, k);
-  double least = known.cost.seconds(work) * (1 - known.cost.doubt(of.batch, k));
+  double doubt = known.cost.doubt(of.batch, k, work.padding);
+  double least = known.cost.seconds(work) * (1 - doubt);
   return of.bestTokens[k] / least;
 }
 
@@ -295,7 +304,7 @@ bool DraftPolicy::move(const Candidates &of) {
   uint32_t best = current;
   double most = worthwhileDrafts(of, current).rate;
   for (uint32_t k = of.least; k <= of.most; ++k) {
-    if (k == current || !known.cost.isMeasured(of.batch, k) || isEarly(of, k))
+    if (k == current || !isMeasured(of, k) || isEarly(of, k))
       continue;
     double value =
         worthwhileDrafts(of, k).rate / (k == 0 ? kGapMargin : kMargin);
@@ -310,8 +319,7 @@ bool DraftPolicy::move(const Candidates &of) {
 /// Whether no similar shape has run. Predictions from fewer drafts err with the
 /// distance, and so would the price of a trial.
 bool DraftPolicy::isFarAway(const Candidates &of, uint32_t k) const {
-  return k > current + 1 && !known.cost.isMeasured(of.batch, k) &&
-         !known.cost.isMeasured(of.batch, k - 1);
+  return k > current + 1 && !isMeasured(of, k) && !isMeasured(of, k - 1);
 }
 
 /// Returns the seconds that a trial should lose against rounds of the current

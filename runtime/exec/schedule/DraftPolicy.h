@@ -11,6 +11,7 @@
 
 #include "runtime/exec/schedule/RoundCostModel.h"
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,14 +47,20 @@ private:
   std::vector<Position> positions;
 };
 
+/// Returns the number of padding slots that a round of a k should have.
+using PaddingFunction = std::function<uint32_t(uint32_t batch, uint32_t k)>;
+
 class DraftPolicy {
 public:
   /// `rowsByK`: by k, the rows of a slot in a round; k + 1 for a k without an
   /// element. A round has at most `mostRows` rows of all slots. Trimmed drafts
-  /// cost nothing, and count as rejected.
+  /// cost nothing, and count as rejected. `padding`: the number of padding
+  /// slots of a round; null: none.
   explicit DraftPolicy(std::vector<uint32_t> rowsByK = {},
-                       uint32_t mostRows = UINT32_MAX)
-      : rowsByK(std::move(rowsByK)), mostRows(mostRows) {}
+                       uint32_t mostRows = UINT32_MAX,
+                       PaddingFunction padding = nullptr)
+      : rowsByK(std::move(rowsByK)), mostRows(mostRows),
+        padding(std::move(padding)) {}
 
   /// The costs of rounds and the acceptance of drafts, which one policy leaves
   /// to another of equal programs and an equal machine.
@@ -69,6 +76,10 @@ public:
     std::vector<double> usual;
   };
   const LearnedCosts &learned() const { return known; }
+  /// Returns the number of padding slots that a round should have.
+  uint32_t paddingOf(uint32_t batch, uint32_t k) const {
+    return padding ? padding(batch, k) : 0;
+  }
   /// Takes over what another policy has learned. Before the first choice.
   void begin(LearnedCosts learned);
 
@@ -130,14 +141,19 @@ private:
   double bestRate(const Candidates &of, uint32_t k) const;
   bool move(const Candidates &of);
   bool isEarly(const Candidates &of, uint32_t k) const;
+  bool isMeasured(const Candidates &of, uint32_t k) const {
+    return known.cost.isMeasured(of.batch, k, paddingOf(of.batch, k));
+  }
   bool isFarAway(const Candidates &of, uint32_t k) const;
   double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
   bool startTrial(const Candidates &of);
   uint32_t rowsOf(uint32_t drafts) const;
+  RoundCostModel::Work roundOf(const Candidates &of, uint32_t k) const;
   RoundCostModel::Work fullRound(const Candidates &of, uint32_t k) const;
 
   std::vector<uint32_t> rowsByK;
   uint32_t mostRows;
+  PaddingFunction padding;
   /// Costs, and the acceptance of all slots, with which new slots begin.
   LearnedCosts known;
   /// By position, drafts of a slot that were tried not long ago. Several slots

@@ -71,14 +71,30 @@ static constexpr double kPointsOfDoubling = 1;
 /// The least share of a shape's time that fewer rows leave.
 static constexpr double kLeastShare = 0.2;
 
+/// Returns the amounts of a round. A padding slot counts as a row, as a slot
+/// without drafts does, and has no positions.
 RoundCostModel::Terms RoundCostModel::termsOf(const Work &work) {
   double rows = work.rows, positions = double(work.positions);
   return {1,
-          rows,
+          rows + work.padding,
           work.k > 0 ? 1.0 : 0.0,
           double(work.k),
           positions,
           positions * rows / std::max(work.batch, 1u)};
+}
+
+/// Returns the cell that predicts a shape; null if there is none. While a shape
+/// with padding has not settled, the larger shape without padding stands for
+/// it, or else its own without padding.
+const RoundCostModel::Cell *RoundCostModel::cellOf(const Work &work) const {
+  uint32_t slots = work.batch + work.padding;
+  for (Shape shape :
+       {shapeOf(work), Shape{slots, work.k, 0}, Shape{work.batch, work.k, 0}})
+    if (auto found = cells.find(shape);
+        found != cells.end() && found->second.count >= kSettling)
+      return &found->second;
+  auto own = cells.find(shapeOf(work));
+  return own == cells.end() ? nullptr : &own->second;
 }
 
 template <typename T>
@@ -136,28 +152,27 @@ double RoundCostModel::rowIn(const Terms &has) const {
 /// Returns the time of a round of k = 0 with the batch and the positions of
 /// `work`, on a machine of speed 1; 0 if it is not known.
 double RoundCostModel::secondsOfStep(const Work &work) const {
-  auto found = cells.find({work.batch, 0});
-  if (found == cells.end() || found->second.count < kSettling)
-    return 0;
-  return at(found->second,
-            termsOf({work.batch, 0, work.batch, work.positions}));
+  Work step{work.batch, 0, work.batch, work.positions, work.padding};
+  const Cell *cell = cellOf(step);
+  return cell && cell->count >= kSettling ? at(*cell, termsOf(step)) : 0;
 }
 
 double RoundCostModel::secondsOfRow(const Work &work) const {
   Work some = work;
   some.rows = std::max(work.rows, 1u);
   Terms has = termsOf(some);
-  auto found = cells.find({work.batch, work.k});
-  if (found == cells.end())
+  const Cell *found = cellOf(work);
+  if (!found)
     return std::max(rowIn(has), 0.0) * slowness;
-  const Cell &cell = found->second;
+  const Cell &cell = *found;
   double row = std::max(rowIn(cell, has) + cell.ownRow, 0.0);
   // All rows of drafts together take at most the time of the round minus the
   // time of a step.
   double rows = cell.has[kRowTerm], step = secondsOfStep(work);
-  if (work.k > 0 && step > 0 && rows > work.batch)
+  double slots = work.batch + work.padding;
+  if (work.k > 0 && step > 0 && rows > slots)
     row = std::min(row, std::max(at(cell, withRows(has, rows)) - step, 0.0) /
-                            (rows - work.batch));
+                            (rows - slots));
   return row * slowness;
 }
 
@@ -249,7 +264,7 @@ void RoundCostModel::learn(Cell &cell, const Terms &has, double seconds) {
 void RoundCostModel::add(const Work &work, double measured) {
   if (!(measured > 0))
     return;
-  Cell &cell = cells[{work.batch, work.k}];
+  Cell &cell = cells[shapeOf(work)];
   bool isNew = cell.count < kSettling;
   learn(cell, termsOf(work), measured / slowness);
   ++cell.count;
@@ -261,7 +276,7 @@ void RoundCostModel::add(const Work &work, double measured) {
 void RoundCostModel::begin(std::span<const Measured> measured) {
   std::map<const Cell *, double> weights;
   for (const Measured &one : measured) {
-    Cell &cell = cells[{one.work.batch, one.work.k}];
+    Cell &cell = cells[shapeOf(one.work)];
     Terms has = termsOf(one.work);
     // The mean of all measurements of the shape.
     double share = one.weight / (weights[&cell] += one.weight);
@@ -283,12 +298,10 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
     changes = {};
     slower = {};
     for (const Measured &one : measured)
-      addChange(cells[{one.work.batch, one.work.k}], termsOf(one.work),
-                one.seconds);
+      addChange(cells[shapeOf(one.work)], termsOf(one.work), one.seconds);
     for (int weight = 0; weight < kBeginWeight; ++weight)
       for (const Measured &one : measured)
-        learnRows(cells[{one.work.batch, one.work.k}], termsOf(one.work),
-                  one.seconds);
+        learnRows(cells[shapeOf(one.work)], termsOf(one.work), one.seconds);
     fit();
   }
   setRows(measured);
@@ -300,7 +313,7 @@ namespace {
 struct Group {
   double count = 0, rows = 0, positions = 0, seconds = 0;
 };
-using Groups = std::map<std::tuple<uint32_t, uint32_t, int>, Group>;
+using Groups = std::map<std::tuple<uint32_t, uint32_t, uint32_t, int>, Group>;
 
 /// Sums for the time of a row, as a line over positions.
 struct RowSums {
@@ -326,7 +339,7 @@ struct RowSums {
 
 static Group &groupOf(Groups &groups, const RoundCostModel::Work &of) {
   double context = double(of.positions) / of.batch;
-  return groups[{of.batch, of.k, int(std::log2(1 + context))}];
+  return groups[{of.batch, of.k, of.padding, int(std::log2(1 + context))}];
 }
 
 /// Sets the cost of rows of shapes that were measured with several numbers of
@@ -353,9 +366,8 @@ void RoundCostModel::setRows(std::span<const Measured> measured) {
   std::map<Shape, RowSums> all;
   for (const Measured &one : measured) {
     const Group &group = groupOf(groups, one.work);
-    all[{one.work.batch, one.work.k}].add(
-        one.work.rows - group.rows, group.positions,
-        secondsOf(one, group) - group.seconds);
+    all[shapeOf(one.work)].add(one.work.rows - group.rows, group.positions,
+                               secondsOf(one, group) - group.seconds);
   }
   for (const auto &[shape, sums] : all) {
     if (sums.rows == 0)
@@ -374,7 +386,7 @@ void RoundCostModel::setCurves(std::span<const Measured> measured) {
   };
   std::map<Shape, std::map<int, Point>> points;
   for (const Measured &one : measured) {
-    Shape shape{one.work.batch, one.work.k};
+    Shape shape = shapeOf(one.work);
     const Cell &cell = cells[shape];
     Terms has = termsOf(one.work), all = withRows(has, cell.has[kRowTerm]);
     double more = all[kRowTerm] - has[kRowTerm];
@@ -444,13 +456,13 @@ double RoundCostModel::fitted(const Terms &has) const {
 
 /// Returns the time of the nearest shape that ran in relation to the fit.
 /// Shapes of equal batch are nearest.
-double RoundCostModel::nearby(uint32_t batch, uint32_t k) const {
+double RoundCostModel::nearby(const Shape &of) const {
   double ratio = 1;
   uint64_t least = UINT64_MAX;
   for (const auto &[shape, cell] : cells) {
     uint64_t distance =
-        1000 * uint64_t(std::abs(int(shape.first) - int(batch))) +
-        uint64_t(std::abs(int(shape.second) - int(k)));
+        1000 * uint64_t(std::abs(int(shape.slots) - int(of.slots))) +
+        uint64_t(std::abs(int(shape.k) - int(of.k)));
     if (distance >= least)
       continue;
     least = distance;
@@ -460,11 +472,10 @@ double RoundCostModel::nearby(uint32_t batch, uint32_t k) const {
 }
 
 double RoundCostModel::seconds(const Work &work) const {
-  auto found = cells.find({work.batch, work.k});
-  bool hasRun = found != cells.end();
+  const Cell *found = cellOf(work);
   Terms has = termsOf(work);
-  if (hasRun && found->second.count >= kSettling) {
-    const Cell &cell = found->second;
+  if (found && found->count >= kSettling) {
+    const Cell &cell = *found;
     double own = at(cell, has);
     // A round with fewer rows than the cell's rounds takes at least the time of
     // a step, or of the cell's round if that is shorter.
@@ -476,31 +487,33 @@ double RoundCostModel::seconds(const Work &work) const {
   }
   if (cells.empty())
     return 0;
-  double seconds = fitted(has) * nearby(work.batch, work.k);
-  if (hasRun)
-    seconds = std::min(seconds, at(found->second, has));
+  Shape own = shapeOf(work);
+  double seconds = fitted(has) * nearby(own);
+  if (found)
+    seconds = std::min(seconds, at(*found, has));
   // Fewer slots and drafts take no longer, whatever a few rounds say.
   for (const auto &[shape, cell] : cells) {
-    if (shape.first < work.batch || shape.second < work.k ||
+    if (shape.padding > 0 || shape.slots < own.slots || shape.k < work.k ||
         cell.has[kRowTerm] < has[kRowTerm])
       continue;
-    Work whole{shape.first, shape.second, uint32_t(cell.has[kRowTerm]),
+    Work whole{shape.slots, shape.k, uint32_t(cell.has[kRowTerm]),
                work.positions};
     seconds = std::min(seconds, at(cell, termsOf(whole)));
   }
   return seconds * slowness;
 }
 
-bool RoundCostModel::isMeasured(uint32_t batch, uint32_t k) const {
-  auto found = cells.find({batch, k});
-  return found != cells.end() && found->second.count >= kSettling;
+bool RoundCostModel::isMeasured(uint32_t batch, uint32_t k,
+                                uint32_t padding) const {
+  const Cell *cell = cellOf({batch, k, 0, 0, padding});
+  return cell && cell->count >= kSettling;
 }
 
-double RoundCostModel::doubt(uint32_t batch, uint32_t k) const {
-  auto found = cells.find({batch, k});
-  if (found == cells.end() || found->second.count < kSettling)
+double RoundCostModel::doubt(uint32_t batch, uint32_t k,
+                             uint32_t padding) const {
+  const Cell *cell = cellOf({batch, k, 0, 0, padding});
+  if (!cell || cell->count < kSettling)
     return kNeverRan;
-  const Cell &cell = found->second;
-  return kFew / (1 + cell.count) +
-         kLongAgo * std::min(1.0, double(rounds - cell.last) / kLong);
+  return kFew / (1 + cell->count) +
+         kLongAgo * std::min(1.0, double(rounds - cell->last) / kLong);
 }

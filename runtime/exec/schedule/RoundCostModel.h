@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_EXEC_SCHEDULE_ROUNDCOSTMODEL_H
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -18,15 +19,18 @@ namespace mtp {
 /// predicted from a time for a round, for each row, for each draft and for the
 /// cached positions, which grow from round to round. A shape may have fewer
 /// rows than its slots could have. The cost of a row is the shape's own as soon
-/// as some of its rounds had more rows than others. The model knows no clock
-/// and no machine, and changes no result.
+/// as some of its rounds had more rows than others. Rounds with padding slots
+/// are shapes of their own. Until such a shape has run, the larger shape
+/// without padding stands for it. The model knows no clock and no machine, and
+/// changes no result.
 class RoundCostModel {
 public:
   /// The work of a round: at most `rows` active rows, and `positions` in the
-  /// caches, of all slots together.
+  /// caches, of all slots together. `padding` more slots fill the batch.
   struct Work {
     uint32_t batch = 0, k = 0, rows = 0;
     uint64_t positions = 0;
+    uint32_t padding = 0;
   };
 
   /// Records that a round took `seconds`, more than 0.
@@ -49,10 +53,11 @@ public:
   double secondsOfRow(const Work &work) const;
 
   bool isEmpty() const { return cells.empty(); }
-  bool isMeasured(uint32_t batch, uint32_t k) const;
+  /// Whether rounds of the shape ran, or of one that stands for it.
+  bool isMeasured(uint32_t batch, uint32_t k, uint32_t padding = 0) const;
   /// Returns the share by which the prediction may be too high. It is larger if
   /// the shape never ran, or not for long.
-  double doubt(uint32_t batch, uint32_t k) const;
+  double doubt(uint32_t batch, uint32_t k, uint32_t padding = 0) const;
 
 private:
   /// The terms: a round, a row, the first draft, each draft, a position, and a
@@ -82,8 +87,17 @@ private:
     /// The number of the shape's last round.
     uint64_t last = 0;
   };
-  using Shape = std::pair<uint32_t, uint32_t>;
+  struct Shape {
+    /// Slots, padding slots among them.
+    uint32_t slots = 0, k = 0, padding = 0;
 
+    auto operator<=>(const Shape &) const = default;
+  };
+
+  static Shape shapeOf(const Work &work) {
+    return {work.batch + work.padding, work.k, work.padding};
+  }
+  const Cell *cellOf(const Work &work) const;
   static Terms termsOf(const Work &work);
   static Terms withRows(const Terms &has, double rows);
   void learn(Cell &cell, const Terms &has, double seconds);
@@ -94,7 +108,7 @@ private:
   void setCurves(std::span<const Measured> measured);
   void fit();
   double fitted(const Terms &has) const;
-  double nearby(uint32_t batch, uint32_t k) const;
+  double nearby(const Shape &of) const;
   double at(const Cell &cell, const Terms &has) const;
   double rowIn(const Terms &has) const;
   double rowIn(const Cell &cell, const Terms &has) const;

@@ -18,7 +18,7 @@ static std::vector<uint32_t> rowsByK(const ProgramTable &programs, uint32_t k) {
 RoundPlanner::RoundPlanner(const ProgramTable &programs, const Config &config,
                            DraftPolicy::LearnedCosts learned)
     : programs(programs), config(config),
-      policy(rowsByK(programs, config.k), config.maxRows) {
+      policy(rowsByK(programs, config.k), config.maxRows, config.padding) {
   policy.begin(std::move(learned));
 }
 

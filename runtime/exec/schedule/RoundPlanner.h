@@ -57,6 +57,8 @@ public:
     uint32_t maxRows = UINT32_MAX;
     /// Whether a slot may draft less than its round.
     bool hasDraftLimit = true;
+    /// Null: no round has padding slots.
+    PaddingFunction padding = nullptr;
   };
 
   /// `programs` must outlive the planner, which begins with what another one
@@ -67,6 +69,10 @@ public:
   /// Plans the next round for the Running sequences; no rows if there are none.
   RoundPlan plan(std::span<const RoundCandidate> running);
 
+  /// Returns the number of padding slots that a round should have.
+  uint32_t paddingOf(uint32_t batch, uint32_t k) const {
+    return policy.paddingOf(batch, k);
+  }
   /// Returns the rows that each sequence of a plan may have.
   std::vector<uint32_t> rowsOf(const RoundPlan &plan) const;
   /// Returns the rows that the sequences of a plan have together.

@@ -427,6 +427,11 @@ typedef struct mtp_session_options {
   int populate_memory; /* 1: take the memory of KV pages, arena and states from
                           the system now, if that is at most half of the
                           available memory; 0: when it is first used */
+  /* `capture_size_count` numbers of slots, 1 to max_slots, whose rounds run
+     their own programs. Others run the next larger one with padding rows, if
+     slots and pages are free. None: on a GPU as a profile says, else all. */
+  const uint32_t *capture_sizes;
+  size_t capture_size_count; /* at most 1024 */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,
@@ -834,6 +839,10 @@ typedef struct mtp_statistics {
   uint64_t snapshot_bytes;
   uint64_t restored_snapshots;
   uint64_t restored_preemptions;
+  /* For sessions only: rounds with padding slots, which only fill a batch, and
+     these slots summed over the rounds. */
+  uint64_t padded_rounds;
+  uint64_t padding_slots;
 } mtp_statistics;
 
 /* mtp_statistics_init zeroes the struct and sets its size. Call it before the

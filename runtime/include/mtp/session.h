@@ -104,10 +104,9 @@ struct Request {
   /// Number of drafts in a round: a number up to the session's k, `kSessions`
   /// (the session's `SessionOptions::k` and `automaticK` decide), or
   /// `kAutomatic` (the number that is worth its time, up to the session's k).
-  /// The output is the same for every value. The exception is an artifact whose
-  /// accept rule is not known to be exact: its output depends on k.
-  /// `kAutomatic` then means the session's k, and every round of the sequence
-  /// has exactly its k.
+  /// The output is the same for every value if the artifact's accept rule is
+  /// known to be exact. Otherwise it depends on k, `kAutomatic` means the
+  /// session's k, and every round of the sequence has exactly its k.
   static constexpr uint32_t kSessions = UINT32_MAX;
   static constexpr uint32_t kAutomatic = UINT32_MAX - 1;
   uint32_t k = kSessions;
@@ -203,8 +202,9 @@ struct SessionOptions {
   /// asks for outputs or log-probabilities.
   uint32_t roundsPerLaunch = 0;
   /// Numbers of slots, 1 to `maxSlots`, whose rounds run their own programs.
-  /// Others run the next larger one with padding rows, if slots and pages are
-  /// free. Empty: as a profile says on a GPU, else all. Changes no token.
+  /// Others run the next larger one with padding rows, whose pages stay out of
+  /// the prefix cache: up to a quarter of `kvPages`, or additional default
+  /// pages. Empty: as a profile says on a GPU, else all. Changes no token.
   std::vector<uint32_t> captureSizes;
   /// Shares the KV pages of equal prefixes of prompts and generated tokens.
   bool prefixCache = true;
@@ -304,8 +304,8 @@ struct Statistics {
   uint64_t rounds = 0;
   /// Rounds summed over sequences, the denominator of acceptance rates.
   uint64_t slotRounds = 0;
-  /// Sessions only: slots that only filled a batch, summed over launches.
-  uint64_t paddingSlots = 0;
+  /// Sessions only: rounds with padding slots, and the sum of these slots.
+  uint64_t paddedRounds = 0, paddingSlots = 0;
   /// Rows that the target computed in decode rounds. For each slot, the
   /// anchor's row and the rows of drafts that could be accepted; none for a
   /// sequence that had ended. If a program does not report its rows, all rows

@@ -20,6 +20,15 @@ static Request requestOf(const Options &options, uint32_t slot) {
   return request;
 }
 
+/// Sets the slots of a session, and the captured sizes up to them. Rounds of
+/// `batch` slots have padding slots up to the next size.
+static void setSlots(uint32_t batch, SessionOptions &o) {
+  std::ranges::sort(o.captureSizes);
+  auto next = std::ranges::lower_bound(o.captureSizes, batch);
+  o.maxSlots = next == o.captureSizes.end() ? batch : *next;
+  std::erase_if(o.captureSizes, [&](uint32_t of) { return of > o.maxSlots; });
+}
+
 /// Runs a session until all of its requests have ended.
 static Status runSession(const std::shared_ptr<const Model> &model,
                          const Options &options, SessionResult &result) {
@@ -27,7 +36,7 @@ static Status runSession(const std::shared_ptr<const Model> &model,
   if (!result.isAutomatic)
     o.k = result.k;
   o.automaticK = result.isAutomatic;
-  o.maxSlots = result.batch;
+  setSlots(result.batch, o);
   o.prefixCache = false;
   o.chunksPerStep = SessionOptions::kUnbounded;
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
@@ -41,6 +50,7 @@ static Status runSession(const std::shared_ptr<const Model> &model,
   result.rounds.resize(std::max(result.rounds.size(), s.roundsByK.size()));
   for (size_t k = 0; k < s.roundsByK.size(); ++k)
     result.rounds[k] += s.roundsByK[k];
+  result.paddedRounds += s.paddedRounds;
   return okStatus();
 }
 

@@ -71,6 +71,8 @@ Status bench::settle(Options &o, const EnvelopeInfo *envelope) {
   uint32_t least = std::min(e.maxK + e.modules + 1, e.maxContext);
   MTP_RETURN_IF_ERROR(
       checkRange("--batch", o.batches, 1, e.maxBatch, "the envelope's batch"));
+  MTP_RETURN_IF_ERROR(checkRange("--capture-sizes", o.session.captureSizes, 1,
+                                 e.maxBatch, "the envelope's batch"));
   MTP_RETURN_IF_ERROR(checkRange("--context", o.contexts, least, e.maxContext,
                                  "the envelope's context"));
   MTP_RETURN_IF_ERROR(checkRange("--prefill-behind", {o.prefillBehind}, 0,

@@ -124,6 +124,8 @@ struct SessionResult {
   std::vector<double> tokensPerSecond;
   /// Number of rounds of each k, in all turns together.
   std::vector<uint64_t> rounds;
+  /// Number of these rounds with padding slots.
+  uint64_t paddedRounds = 0;
 };
 
 struct Results {

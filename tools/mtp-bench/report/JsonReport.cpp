@@ -107,6 +107,7 @@ static void addSession(JsonWriter &json, const SessionResult &s) {
   json.field("lower_quartile", of.lower);
   json.field("upper_quartile", of.upper);
   json.field("rounds_by_k", s.rounds);
+  json.field("padded_rounds", s.paddedRounds);
   json.endObject();
 }
 

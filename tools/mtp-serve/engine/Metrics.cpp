@@ -256,6 +256,11 @@ struct Metrics::Impl : Registrar {
   Counter &roundCapacity =
       counter("mtp:round_rows_capacity_total",
               "Rows for which decode rounds had room: k + 1 of each slot");
+  Counter &paddedRounds =
+      counter("mtp:rounds_padded_total",
+              "Decode rounds with padding slots, which only fill a batch");
+  Counter &paddingSlots = counter("mtp:padding_slots_total",
+                                  "Padding slots, summed over decode rounds");
   Counter &mixedTokens =
       counter("mtp:prompt_tokens_mixed_total",
               "Tokens of prompts whose rows ran in mixed batches");
@@ -374,6 +379,8 @@ void Metrics::setState(const EngineState &state) {
   count(impl->rounds, now.rounds, then.rounds);
   count(impl->roundRows, now.roundRows, then.roundRows);
   count(impl->roundCapacity, now.roundCapacity, then.roundCapacity);
+  count(impl->paddedRounds, now.paddedRounds, then.paddedRounds);
+  count(impl->paddingSlots, now.paddingSlots, then.paddingSlots);
   count(impl->mixedTokens, now.mixedTokens, then.mixedTokens);
   count(impl->snapshots, now.snapshots, then.snapshots);
   count(impl->droppedSnapshots, now.droppedSnapshots, then.droppedSnapshots);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
@@ -178,10 +179,24 @@ Result<Machine> tune::parseMachine(std::string_view json) {
   return machine;
 }
 
-Result<Machine> tune::loadMachine(const std::string &path) {
+/// Returns the folder of installed machines.
+static std::filesystem::path machinesFolder() {
+  std::error_code error;
+  std::filesystem::path self =
+      std::filesystem::read_symlink("/proc/self/exe", error);
+  return self.parent_path().parent_path() / "share/mtp/machines";
+}
+
+Result<Machine> tune::loadMachine(const std::string &given) {
+  std::error_code error;
+  std::string path = given, folder = machinesFolder().string();
+  if (given.find('/') == given.npos && !std::filesystem::exists(given, error))
+    path = strCat(folder, "/", given, ".json");
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return notFound(strCat("--simulate: expected a file, got ", path));
+    return notFound(strCat("--simulate: expected a file, or the name of a "
+                           "machine in ",
+                           folder, ", got ", given));
   std::string text((std::istreambuf_iterator<char>(file)), {});
   Result<Machine> machine = parseMachine(text);
   return machine ? std::move(machine)

@@ -43,8 +43,10 @@ struct Machine {
 /// "operations_per_second.int8: expected ..., got -1".
 Result<Machine> parseMachine(std::string_view json);
 
-/// Reads a file. Messages start with its path.
-Result<Machine> loadMachine(const std::string &path);
+/// Reads a file, or the installed machine of a name without a folder: NAME.json
+/// in share/mtp/machines beside the program's folder. Messages start with the
+/// path.
+Result<Machine> loadMachine(const std::string &given);
 
 } // namespace mtp::tune
 

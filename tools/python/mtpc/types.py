@@ -159,6 +159,9 @@ class SessionOptions(TypedDict, total=False):
     """Compute prompts in passes of their own only."""
     rounds_per_launch: int
     """Most rounds on the device without the host between them; 0: 1 on a CPU, 16 on a GPU."""
+    capture_sizes: Sequence[int]
+    """Numbers of slots whose rounds run their own programs. Others run the next larger one with
+    padding rows. Empty: on a GPU as a profile says, else all."""
     prefix_cache: bool
     """Share the KV pages of equal prefixes; true by default."""
     snapshot_bytes: int
@@ -255,6 +258,10 @@ class Statistics:
     """Decode rounds. For a session: programs run, whatever the batch."""
     slot_rounds: int
     """Rounds summed over sequences."""
+    padded_rounds: int
+    """Rounds with padding slots, which only fill a batch; sessions only."""
+    padding_slots: int
+    """Padding slots, summed over these rounds; sessions only."""
     round_rows: int
     """Rows that the target computed in decode rounds."""
     round_capacity: int

@@ -286,6 +286,7 @@ static nb::dict options(const SessionHandle &handle) {
   d["max_batch"] = o.maxSlots;
   d["prefill_chunk"] = o.prefillChunk;
   d["rounds_per_launch"] = o.roundsPerLaunch;
+  d["capture_sizes"] = nb::tuple(nb::cast(o.captureSizes));
   d["prefix_cache"] = o.prefixCache;
   return d;
 }

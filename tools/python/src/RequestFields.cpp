@@ -47,6 +47,8 @@ static std::string describe() {
     return "a string";
   else if constexpr (std::is_same_v<T, Names>)
     return "strings";
+  else if constexpr (std::is_same_v<T, std::vector<uint32_t>>)
+    return "whole numbers";
   else if constexpr (std::is_same_v<T, Biases>)
     return "numbers by token ids";
   else if constexpr (std::is_same_v<T, Sequences>)
@@ -103,6 +105,7 @@ SessionOptions python::sessionOptions(const nb::dict &options) {
   read(options, "step_milliseconds", o.stepMilliseconds);
   read(options, "separate_prompts", o.separatePrompts);
   read(options, "rounds_per_launch", o.roundsPerLaunch);
+  read(options, "capture_sizes", o.captureSizes);
   read(options, "prefix_cache", o.prefixCache);
   read(options, "snapshot_bytes", o.snapshotBytes);
   read(options, "snapshot_tokens", o.snapshotTokens);

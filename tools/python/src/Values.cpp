@@ -80,6 +80,8 @@ nb::dict python::toPython(const Statistics &s) {
   nb::dict d;
   d["rounds"] = s.rounds;
   d["slot_rounds"] = s.slotRounds;
+  d["padded_rounds"] = s.paddedRounds;
+  d["padding_slots"] = s.paddingSlots;
   d["round_rows"] = s.roundRows;
   d["round_capacity"] = s.roundCapacity;
   d["round_tokens"] = s.roundTokens;
