@@ -57,6 +57,7 @@ private:
                 uint64_t anchor, uint32_t row);
   Status countRows();
   void countSeconds(double seconds);
+  void recordLaunch(double seconds);
 
   SessionParts &parts;
   PromptRunner &prompts;

@@ -76,7 +76,7 @@ void SessionState::endLaunch() {
   padding.end(*memory);
 }
 
-Status Session::Impl::startGeneration() {
+Status Session::Impl::startGeneration(uint32_t preferredRounds) {
   parts = std::make_unique<SessionParts>(inner, options, setup, *executable);
   MTP_ASSIGN_OR_RETURN(
       parts->memory,
@@ -92,6 +92,12 @@ Status Session::Impl::startGeneration() {
     inner.learnedCosts.leave(options.threads, costs.learned);
   profileNotes = std::move(costs.notes);
   kinds = std::move(costs.kinds);
+  if (options.roundsPerLaunch == 0)
+    options.roundsPerLaunch =
+        planRounds(inner.plan(), inner.profile ? &*inner.profile : nullptr,
+                   costs.machine,
+                   {options.maxSlots, options.k, inner.artifact().maxRounds,
+                    preferredRounds});
   prompts = std::make_unique<PromptRunner>(*parts);
   for (ProfileCosts::Pass pass : costs.prefills)
     prompts->planner().addPass(pass.rows, pass.seconds);
@@ -119,9 +125,7 @@ Status Session::Impl::prepareGraphs(const ProfileCosts &costs) {
 Result<ProfileCosts> Session::Impl::readProfile() const {
   if (!inner.profile)
     return ProfileCosts();
-  bool isCpu = inner.device == DeviceKind::Cpu;
-  return matchProfile(*inner.profile, inner.plan(), machine,
-                      isCpu ? options.threads : 0);
+  return matchProfile(*inner.profile, inner.plan(), machine);
 }
 
 Status Session::Impl::start() {
@@ -137,11 +141,12 @@ Status Session::Impl::start() {
                        openDevice(inner.device, inner.gpu,
                                   {options.threads, options.pinThreads,
                                    options.populateMemory}));
-  if (options.roundsPerLaunch == 0)
-    options.roundsPerLaunch =
-        std::min(device->preferredRounds(), inner.artifact().maxRounds);
-  machine = inner.device == DeviceKind::Cpu ? profile::processorName()
-                                            : device->name();
+  if (inner.device == DeviceKind::Cpu) {
+    machine = {profile::processorName(), options.threads};
+  } else {
+    DeviceVersion of = device->version();
+    machine = {device->name(), 0, {of.driver, of.clock, of.memoryClock}};
+  }
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
     watched.push_back(*ring);
@@ -150,7 +155,9 @@ Status Session::Impl::start() {
                                     options.kvPages, std::move(watched)));
   if (setup.device)
     executable = setup.device(std::move(executable));
-  return inner.envelope ? startGeneration() : okStatus();
+  return inner.envelope ? startGeneration(std::min(device->preferredRounds(),
+                                                   inner.artifact().maxRounds))
+                        : okStatus();
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,6 +266,8 @@ Status Session::Impl::cancel(SequenceId id) {
   if (sequence->phase() == Sequence::Phase::Done)
     return okStatus();
   RoundLaunch &launch = parts->launch;
+  if (parts->recorder && !sequence->output.tokens().empty())
+    parts->recorder->addOutput(sequence->output.tokens().size());
   parts->ends.cancel(*sequence,
                      /*mayCopy=*/!launch.isUnderWay() && failure.isOk());
   if (!launch.isUnderWay() || !parts->table.admitted().empty() ||

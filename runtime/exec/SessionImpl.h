@@ -54,13 +54,13 @@ public:
   MemoryLimit memory = hostMemoryLimit();
   /// The objects that generate tokens; null without an envelope.
   std::unique_ptr<SessionParts> parts;
-  /// The processor's or the GPU's name, for profiles.
-  std::string machine;
+  /// The machine's key in profiles.
+  profile::MachineKey machine;
   /// Parts of the model's profile that the session does not use, with reasons.
   std::vector<std::string> profileNotes;
 
 private:
-  Status startGeneration();
+  Status startGeneration(uint32_t preferredRounds);
   Result<ProfileCosts> readProfile() const;
   Status prepareGraphs(const ProfileCosts &costs);
   Status advance();
