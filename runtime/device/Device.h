@@ -152,6 +152,15 @@ public:
   virtual uint64_t hostBytes() const = 0;
 };
 
+/// Properties of a GPU that change its times and not its name. Zero is unknown;
+/// a CPU has none.
+struct DeviceVersion {
+  /// Version of the driver: 13000 is 13.0.
+  uint32_t driver = 0;
+  /// Maximum clock rates of the multiprocessors and of the memory, in kHz.
+  uint32_t clock = 0, memoryClock = 0;
+};
+
 /// A machine, or a part of one.
 class Device {
 public:
@@ -171,6 +180,8 @@ public:
 
   /// Returns a description for people: "NVIDIA H100 80GB HBM3, sm_90".
   virtual std::string name() const = 0;
+
+  virtual DeviceVersion version() const { return {}; }
 
   /// Returns the bytes of the last cache before the device's memory; zero if
   /// unknown.

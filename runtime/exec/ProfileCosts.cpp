@@ -31,28 +31,56 @@ static constexpr size_t kMostPasses = 6;
 /// Share of rounds from which a launch is expected.
 static constexpr double kExpectedShare = 1e-3;
 
-/// Returns the costs of a machine with a number of threads; null if there are
-/// none. Fails if the profile is of other machines.
-static Result<const profile::MachineCosts *>
-findMachine(const profile::Profile &profile, const std::string &name,
-            uint32_t threads, std::vector<std::string> &notes) {
-  std::string others, counts;
-  for (const profile::MachineCosts &of : profile.machines) {
-    if (of.name != name) {
-      others += strCat(others.empty() ? "'" : ", '", of.name, "'");
-      continue;
-    }
-    if (of.threads == threads)
-      return &of;
-    counts += strCat(counts.empty() ? "" : ", ", of.threads);
+/// Returns the costs of a GPU among those of its name. Costs without settings
+/// stand for all settings.
+static const profile::MachineCosts *
+findSettings(const std::vector<const profile::MachineCosts *> &named,
+             const profile::GpuSettings &settings,
+             std::vector<std::string> &notes) {
+  std::string others;
+  for (const profile::MachineCosts *of : named) {
+    if (of->gpu == settings)
+      return of;
+    if (!of->gpu.isUnknown())
+      others += strCat(others.empty() ? "" : "; ", of->gpu.text());
   }
+  for (const profile::MachineCosts *of : named)
+    if (of->gpu.isUnknown()) {
+      notes.push_back(strCat("machines.driver: expected costs of ",
+                             settings.text(),
+                             ", found no driver and no clocks; the costs may "
+                             "be of other settings"));
+      return of;
+    }
+  notes.push_back(strCat("machines.driver: expected costs of ", settings.text(),
+                         ", found ", others, "; costs are not used"));
+  return nullptr;
+}
+
+/// Returns the costs of a machine; null if there are none. Fails if the profile
+/// is of other machines.
+static Result<const profile::MachineCosts *>
+findMachine(const profile::Profile &profile, const profile::MachineKey &machine,
+            std::vector<std::string> &notes) {
+  std::string others, counts;
+  std::vector<const profile::MachineCosts *> named;
+  for (const profile::MachineCosts &of : profile.machines) {
+    if (of.name != machine.name)
+      others += strCat(others.empty() ? "'" : ", '", of.name, "'");
+    else if (of.threads != machine.threads)
+      counts += strCat(counts.empty() ? "" : ", ", of.threads);
+    else
+      named.push_back(&of);
+  }
+  if (!named.empty())
+    return findSettings(named, machine.gpu, notes);
   if (!counts.empty()) {
-    notes.push_back(strCat("machines.threads: expected ", threads, ", got ",
-                           counts, "; costs are not used"));
+    notes.push_back(strCat("machines.threads: expected ", machine.threads,
+                           ", got ", counts, "; costs are not used"));
     return nullptr;
   }
   if (!others.empty())
-    return failedPrecondition(strCat("machines.name: expected '", name,
+    return failedPrecondition(strCat("machines.name: expected '", machine.name,
                                      "', this machine, got ", others));
   notes.push_back("machines: expected costs, got none");
   return nullptr;
@@ -224,17 +252,31 @@ uint32_t mtp::threadsFor(const profile::Profile &profile,
 
 Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
                                        const Plan &plan,
-                                       const std::string &machine,
-                                       uint32_t threads) {
+                                       const profile::MachineKey &machine) {
   ProfileCosts costs;
   MTP_ASSIGN_OR_RETURN(const profile::MachineCosts *own,
-                       findMachine(profile, machine, threads, costs.notes));
+                       findMachine(profile, machine, costs.notes));
   costs.machine = own;
   if (own)
     takeCosts(*own, plan, costs);
   takeOutcomes(profile, costs);
   takeKinds(profile, costs);
   return costs;
+}
+
+uint32_t mtp::planRounds(const Plan &plan, const profile::Profile *profile,
+                         const profile::MachineCosts *machine,
+                         const profile::LaunchInput &limits) {
+  if (!profile || !machine || machine->launches.empty() ||
+      limits.usualRounds == 1)
+    return limits.usualRounds;
+  std::set<uint64_t> known = knownPrograms(plan);
+  profile::MachineCosts own;
+  for (const profile::LaunchCost &cost : machine->launches)
+    if (known.contains(cost.program))
+      own.launches.push_back(cost);
+  auto choice = profile::chooseLaunch(*profile, own, limits);
+  return choice ? choice->rounds : limits.usualRounds;
 }
 
 uint64_t mtp::graphNodesOf(const Plan &plan, uint32_t program, bool repeats) {

@@ -8,6 +8,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/exec/schedule/DraftPolicy.h"
 #include "runtime/profile/CaptureChoice.h"
+#include "runtime/profile/LaunchChoice.h"
 
 #include <map>
 
@@ -37,11 +38,16 @@ uint32_t threadsFor(const profile::Profile &profile, const std::string &machine,
                     uint32_t usable);
 
 /// Returns the part of a profile of the same model that matches a plan on a
-/// machine with a number of threads (0: a GPU). Fails if the profile has costs
-/// of other machines only.
+/// machine. Fails if the profile has costs of other machines only.
 Result<ProfileCosts> matchProfile(const profile::Profile &profile,
-                                  const Plan &plan, const std::string &machine,
-                                  uint32_t threads);
+                                  const Plan &plan,
+                                  const profile::MachineKey &machine);
+
+/// Returns the rounds of a session's launches: as a profile's launches of a
+/// machine's programs choose, else the usual number. Both pointers may be null.
+uint32_t planRounds(const Plan &plan, const profile::Profile *profile,
+                    const profile::MachineCosts *machine,
+                    const profile::LaunchInput &limits);
 
 /// Sizes of a session for a choice of graphs.
 struct CaptureLimits {

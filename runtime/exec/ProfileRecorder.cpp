@@ -12,6 +12,10 @@ using namespace mtp;
 /// from a disk.
 static constexpr uint64_t kLeastRuns = 4;
 
+/// The number of launches from which their cost is written. mtp-tune starts few
+/// long ones.
+static constexpr uint64_t kLeastLaunches = 2;
+
 static constexpr int64_t kSecondsOfDay = 86'400;
 
 ProfileRecorder::ProfileRecorder(const Artifact &artifact, const Plan &plan)
@@ -21,9 +25,48 @@ ProfileRecorder::ProfileRecorder(const Artifact &artifact, const Plan &plan)
             artifact.envelope->tree()->size()};
 }
 
+/// Returns whether a time can be in a profile.
+static bool isTime(double seconds) {
+  return seconds > 0 && seconds <= profile::kMostSeconds;
+}
+
+template <typename CostT>
+void ProfileRecorder::Cell<CostT>::add(const CostT &of, double time) {
+  if (count == 0)
+    shape = of;
+  seconds[count % seconds.size()] = time;
+  ++count;
+  positions += (double(of.positions) - positions) / double(count);
+}
+
+/// Returns the cell of a key, which may be new; null if there are `most` other
+/// cells.
+template <typename MapT>
+static typename MapT::mapped_type *
+cellOf(MapT &cells, const typename MapT::key_type &key, size_t most) {
+  auto found = cells.find(key);
+  if (found == cells.end()) {
+    if (cells.size() >= most)
+      return nullptr;
+    found = cells.try_emplace(key).first;
+  }
+  return &found->second;
+}
+
+void ProfileRecorder::addLaunch(profile::LaunchCost shape, uint32_t program,
+                                double seconds) {
+  if (!isTime(seconds))
+    return;
+  shape.program = programs[program];
+  LaunchKey key{shape.program, shape.batch, shape.k, shape.rounds,
+                profile::bucketOf(shape.positions / shape.batch)};
+  if (auto *cell = cellOf(launches, key, profile::kMostLaunches))
+    cell->add(shape, seconds);
+}
+
 void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
                               double seconds) {
-  if (!(seconds > 0) || seconds > profile::kMostSeconds)
+  if (!isTime(seconds))
     return;
   shape.program = programs[program];
   Key key{shape.work,
@@ -33,18 +76,8 @@ void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
           shape.rows,
           shape.padding,
           profile::bucketOf(shape.positions / shape.batch)};
-  auto found = cells.find(key);
-  if (found == cells.end()) {
-    if (cells.size() >= profile::kMostCosts)
-      return;
-    found = cells.emplace(key, Cell()).first;
-    found->second.shape = shape;
-  }
-  Cell &cell = found->second;
-  cell.seconds[cell.count % cell.seconds.size()] = seconds;
-  ++cell.count;
-  cell.positions +=
-      (double(shape.positions) - cell.positions) / double(cell.count);
+  if (auto *cell = cellOf(cells, key, profile::kMostCosts))
+    cell->add(shape, seconds);
 }
 
 void ProfileRecorder::addRound(const RecordedRound &round) {
@@ -93,11 +126,11 @@ void ProfileRecorder::countTokens(const RecordedRound &round) {
     count(token, &Counts::drafted);
 }
 
-profile::Cost ProfileRecorder::Cell::cost() const {
+template <typename CostT> CostT ProfileRecorder::Cell<CostT>::cost() const {
   size_t kept = std::min<size_t>(count, seconds.size());
   std::array<double, 31> sorted = seconds;
   std::sort(sorted.begin(), sorted.begin() + long(kept));
-  profile::Cost cost = shape;
+  CostT cost = shape;
   cost.lower = sorted[kept / 4];
   cost.median = sorted[kept / 2];
   cost.upper = sorted[kept - 1 - kept / 4];
@@ -127,6 +160,9 @@ profile::Profile ProfileRecorder::profile() const {
   for (const auto &[key, cell] : cells)
     if (cell.count >= kLeastRuns)
       machine.costs.push_back(cell.cost());
+  for (const auto &[key, cell] : launches)
+    if (cell.count >= kLeastLaunches)
+      machine.launches.push_back(cell.cost());
   profile.machines.push_back(std::move(machine));
   return profile;
 }

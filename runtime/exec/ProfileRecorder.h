@@ -60,31 +60,40 @@ public:
     ++load.rounds[{slots, k}];
   }
   void addPrompt(uint64_t tokens) { profile::countIn(load.prompts, tokens); }
+  /// Records the number of output tokens of a sequence that has ended.
+  void addOutput(uint64_t tokens) { profile::countIn(load.outputs, tokens); }
+  /// Records the time of a launch of rounds; `shape` has no times yet.
+  void addLaunch(profile::LaunchCost shape, uint32_t program, double seconds);
 
   /// Returns the measurements so far. The machine has no name yet, and the
   /// model no key.
   profile::Profile profile() const;
 
 private:
-  /// The last times of a shape.
-  struct Cell {
+  /// The last times of a shape: of a program's runs, or of launches.
+  template <typename CostT> struct Cell {
     std::array<double, 31> seconds = {};
     uint64_t count = 0;
     double positions = 0;
-    profile::Cost shape;
+    CostT shape;
 
-    profile::Cost cost() const;
+    void add(const CostT &of, double time);
+    CostT cost() const;
   };
   /// Work, program, batch, k, rows, padding and the bucket of a slot's
   /// positions.
   using Key = std::tuple<profile::Work, uint64_t, uint32_t, uint32_t, uint32_t,
                          uint32_t, uint32_t>;
+  /// Program, batch, k, rounds and the bucket of a slot's positions.
+  using LaunchKey =
+      std::tuple<uint64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
 
   void countTokens(const RecordedRound &round);
 
   std::span<const int32_t> tree;
   std::vector<uint64_t> programs;
-  std::map<Key, Cell> cells;
+  std::map<Key, Cell<profile::Cost>> cells;
+  std::map<LaunchKey, Cell<profile::LaunchCost>> launches;
   std::vector<profile::Outcomes> outcomes;
   std::vector<profile::KindOutcomes> kinds;
   profile::NodeOutcomes nodes;

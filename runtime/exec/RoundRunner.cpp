@@ -101,7 +101,9 @@ uint32_t RoundRunner::roundsFor(std::span<const Member> members,
       !parts.table.prefilling().empty() ||
       std::ranges::any_of(members, needsHost))
     return 1;
-  return std::min(parts.options.roundsPerLaunch, plan.rounds);
+  uint32_t most = std::min(parts.options.roundsPerLaunch, plan.rounds);
+  return parts.setup.launchRounds ? std::min(most, parts.setup.launchRounds())
+                                  : most;
 }
 
 /// Takes pages for rounds ahead, if there are any. The device ends the launch
@@ -311,6 +313,7 @@ Status RoundRunner::read() {
   // While the device goes on, the time that the caller takes is no cost.
   for (uint32_t round = 0; round < launch.roundsRead(); ++round)
     countSeconds((parts.setup.clock() - started) / launch.roundsRead());
+  recordLaunch(parts.setup.clock() - started);
   MTP_RETURN_IF_ERROR(countRows());
   MTP_RETURN_IF_ERROR(prompts.readMixed());
   for (const EndedSequence &ended : launch.ended())
@@ -382,6 +385,8 @@ Status RoundRunner::apply(Sequence &sequence,
   parts.results.addDrafted(sequence.id, drafted);
   parts.results.count(&sequence, &Statistics::decodeTokens,
                       sequence.output.tokens().size() - before);
+  if (parts.recorder && sequence.phase() == Sequence::Phase::Done)
+    parts.recorder->addOutput(sequence.output.tokens().size());
   return okStatus();
 }
 
@@ -435,6 +440,26 @@ Status RoundRunner::countRows() {
     parts.results.count(sequence, &Statistics::roundCapacity, capacity);
   }
   return okStatus();
+}
+
+/// Records the time of a launch on a device that may run several rounds without
+/// the host. Launches with rounds that stop, and with padding, are others.
+void RoundRunner::recordLaunch(double seconds) {
+  const RoundWork &work = parts.launch.work();
+  auto stops = [](const RoundWork::Row &row) {
+    return row.seesDrafts || row.isMasked || row.isAsked;
+  };
+  if (!parts.recorder || parts.inner.device == DeviceKind::Cpu ||
+      !parts.host.hasRing() || parts.launch.roundsRead() == 0 ||
+      !work.padding.empty() || !work.mixed.empty() ||
+      std::ranges::any_of(work.rows, stops))
+    return;
+  profile::LaunchCost shape;
+  shape.batch = work.batch();
+  shape.k = work.k;
+  shape.rounds = parts.launch.roundsRead();
+  shape.positions = work.positions;
+  parts.recorder->addLaunch(shape, work.program, seconds);
 }
 
 /// Records the time of a round. A round with prompt rows says nothing about the

@@ -57,6 +57,7 @@ private:
   Status countRows();
   void countRound();
   void countSeconds(double seconds);
+  void recordLaunch(double seconds);
 
   SessionParts &parts;
   PromptRunner &prompts;

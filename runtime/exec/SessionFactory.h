@@ -22,6 +22,9 @@ struct SessionSetup {
   /// Called for each Running sequence before a round is planned. It may change
   /// the limit on the sequence's drafts, and how far its drafters are valid.
   std::function<void(SequenceId, uint32_t &k, DrafterProgress &)> beforeRound;
+  /// Returns the limit on the rounds of the next launch, within that of the
+  /// session's options.
+  std::function<uint32_t()> launchRounds;
 };
 
 struct SessionFactory {

@@ -146,6 +146,18 @@ Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
                                    : executable->expect(captures.launches);
 }
 
+/// Chooses the number of rounds per launch by a profile, if the caller has set
+/// none. `preferred` is the device's number.
+void Session::Impl::chooseRounds(const ProfileCosts &costs,
+                                 uint32_t preferred) {
+  if (options.roundsPerLaunch != 0)
+    return;
+  uint32_t most = inner.artifact().maxRounds;
+  options.roundsPerLaunch = planRounds(
+      inner.plan(), inner.profile ? &*inner.profile : nullptr, costs.machine,
+      {options.maxSlots, options.k, most, std::min(preferred, most)});
+}
+
 /// Returns the caller's sizes, or on a GPU the graphs that a profile chooses.
 CapturePlan Session::Impl::chooseCaptures(const ProfileCosts &costs) const {
   CapturePlan own;
@@ -165,9 +177,7 @@ CapturePlan Session::Impl::chooseCaptures(const ProfileCosts &costs) const {
 Result<ProfileCosts> Session::Impl::readProfile() const {
   if (!inner.profile)
     return ProfileCosts();
-  bool isCpu = inner.device == DeviceKind::Cpu;
-  return matchProfile(*inner.profile, inner.plan(), machine,
-                      isCpu ? options.threads : 0);
+  return matchProfile(*inner.profile, inner.plan(), machine);
 }
 
 Status Session::Impl::start() {
@@ -184,18 +194,21 @@ Status Session::Impl::start() {
                        openDevice(inner.device, inner.gpu,
                                   {options.threads, options.pinThreads,
                                    options.populateMemory}));
-  if (options.roundsPerLaunch == 0)
-    options.roundsPerLaunch =
-        std::min(device->preferredRounds(), inner.artifact().maxRounds);
-  machine = inner.device == DeviceKind::Cpu ? profile::processorName()
-                                            : device->name();
+  if (inner.device == DeviceKind::Cpu) {
+    machine = {profile::processorName(), options.threads};
+  } else {
+    DeviceVersion of = device->version();
+    machine = {device->name(), 0, {of.driver, of.clock, of.memoryClock}};
+  }
   ProfileCosts costs;
   CapturePlan captures;
   uint32_t sparePages = 0;
   if (inner.envelope) {
     MTP_ASSIGN_OR_RETURN(costs, readProfile());
+    chooseRounds(costs, device->preferredRounds());
     captures = chooseCaptures(costs);
     sparePages = addSparePages(inner, captures.sizes, isDefaultPool, options);
+  }
   }
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
@@ -316,6 +329,8 @@ Status Session::Impl::cancel(SequenceId id) {
   if (sequence->phase() == Sequence::Phase::Done)
     return okStatus();
   RoundLaunch &launch = parts->launch;
+  if (parts->recorder && !sequence->output.tokens().empty())
+    parts->recorder->addOutput(sequence->output.tokens().size());
   parts->ends.cancel(*sequence,
                      /*mayCopy=*/!launch.isUnderWay() && failure.isOk());
   if (!launch.isUnderWay() || !parts->table.admitted().empty() ||

@@ -54,8 +54,8 @@ public:
   MemoryLimit memory = hostMemoryLimit();
   /// The objects that generate tokens; null without an envelope.
   std::unique_ptr<SessionParts> parts;
-  /// The processor's or the GPU's name, for profiles.
-  std::string machine;
+  /// The machine's key in profiles.
+  profile::MachineKey machine;
   /// Parts of the model's profile that the session does not use, with reasons.
   std::vector<std::string> profileNotes;
 
@@ -63,6 +63,7 @@ private:
   Status startGeneration(ProfileCosts costs, CapturePlan captures,
                          uint32_t sparePages);
   Result<ProfileCosts> readProfile() const;
+  void chooseRounds(const ProfileCosts &costs, uint32_t preferred);
   CapturePlan chooseCaptures(const ProfileCosts &costs) const;
   Status advance();
   Status checkRequest(const Request &request) const;

@@ -17,11 +17,8 @@ profile::Profile SessionProfile::recorded(const Session &session) {
   if (impl.parts && impl.parts->recorder)
     profile = impl.parts->recorder->profile();
   profile.model = modelKey(*impl.model);
-  for (profile::MachineCosts &machine : profile.machines) {
-    machine.name = impl.machine;
-    machine.threads =
-        impl.inner.device == DeviceKind::Cpu ? impl.options.threads : 0;
-  }
+  for (profile::MachineCosts &machine : profile.machines)
+    machine.setKey(impl.machine);
   return profile;
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/profile/CheckProfile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/Limits.h"
+#include "runtime/schema/LoopLayout.h"
 #include "runtime/schema/Tunables.h"
 #include "runtime/schema/mtp_profile_generated.h"
 
@@ -55,6 +56,8 @@ static Status checkLengths(const std::string &key,
     MTP_RETURN_IF_ERROR(
         checkLength(strCat(key, ".alternatives[", j, "].tunable"),
                     machine.alternatives()->Get(j)->tunable(), kMostNameBytes));
+  MTP_RETURN_IF_ERROR(
+      checkLength(key + ".launches", machine.launches(), kMostLaunches));
   MTP_RETURN_IF_ERROR(checkLength(key + ".gemms", machine.gemms(), kMostGemms));
   for (uint32_t i = 0; machine.gemms() && i < machine.gemms()->size(); ++i) {
     const schema::ProfileGemm &gemm = *machine.gemms()->Get(i);
@@ -116,6 +119,8 @@ Status profile::checkCounts(const schema::Profile &root) {
       checkLength("load.contexts", load->contexts(), kMostBuckets));
   MTP_RETURN_IF_ERROR(
       checkLength("load.rounds", load->rounds(), kMostRoundShapes));
+  MTP_RETURN_IF_ERROR(
+      checkLength("load.outputs", load->outputs(), kMostBuckets));
   return checkLength("load.prompts", load->prompts(), kMostBuckets);
 }
 
@@ -337,6 +342,44 @@ static Status checkCost(const std::string &key, const Cost &of) {
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
+static Status checkLaunch(const std::string &key, const LaunchCost &of) {
+  MTP_RETURN_IF_ERROR(
+      checkRange<uint32_t>(key + ".batch", of.batch, 1, kMostSlots));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".k", of.k, 0, kMostK));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".rounds", of.rounds, 1,
+                                           uint32_t(kRingRounds)));
+  MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
+                                           uint64_t(of.batch) * kMostContext));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
+  return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
+}
+
+/// Checks the launches of a GPU, which a processor does not have.
+static Status checkLaunches(const std::string &key, const MachineCosts &of) {
+  if (of.threads > 0 && !of.launches.empty())
+    return dataLoss(strCat(key, ": expected none of a processor with ",
+                           of.threads, " threads, got ", of.launches.size()));
+  using Shape = std::tuple<uint64_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+  std::map<Shape, size_t> seen;
+  for (size_t i = 0; i < of.launches.size(); ++i) {
+    const LaunchCost &one = of.launches[i];
+    std::string own = strCat(key, "[", i, "]");
+    MTP_RETURN_IF_ERROR(checkLaunch(own, one));
+    auto [same, isNew] =
+        seen.insert({{one.program, one.batch, one.k, one.rounds,
+                      bucketOf(one.positions / one.batch)},
+                     i});
+    if (!isNew)
+      return dataLoss(strCat(own,
+                             ": expected one cost of each shape, got the "
+                             "shape of ",
+                             key, "[", same->second, "] again"));
+  }
+  return okStatus();
+}
+
 static Status checkAlternative(const std::string &key, const Alternative &of) {
   const auto *tunable =
       std::ranges::find_if(kTunables, [&](const Tunable &one) {
@@ -383,11 +426,22 @@ static Status checkAlternatives(const std::string &key,
   return okStatus();
 }
 
+/// Checks the settings of a GPU, which a processor does not have.
+static Status checkGpu(const std::string &key, const MachineCosts &of) {
+  auto check = [&](const char *name, uint32_t value, uint32_t most) {
+    return checkRange<uint32_t>(key + name, value, 0, of.threads ? 0 : most);
+  };
+  MTP_RETURN_IF_ERROR(check(".driver", of.gpu.driver, kMostDriver));
+  MTP_RETURN_IF_ERROR(check(".clock", of.gpu.clock, kMostClock));
+  return check(".memory_clock", of.gpu.memoryClock, kMostClock);
+}
+
 static Status checkMachine(const std::string &key, const MachineCosts &of) {
   if (of.name.empty())
     return dataLoss(key + ".name: expected a name, got none");
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
+  MTP_RETURN_IF_ERROR(checkGpu(key, of));
   using Shape = std::tuple<Work, uint64_t, uint32_t, uint32_t, uint32_t,
                            uint32_t, uint32_t>;
   std::map<Shape, size_t> seen;
@@ -404,6 +458,7 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
                              "the shape of ", key, ".costs[", same->second,
                              "] again"));
   }
+  MTP_RETURN_IF_ERROR(checkLaunches(key + ".launches", of));
   MTP_RETURN_IF_ERROR(
       checkAlternatives(key + ".alternatives", of.alternatives));
   for (size_t i = 0; i < of.gemms.size(); ++i)
@@ -449,17 +504,20 @@ Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkConfidence(profile.confidence));
   MTP_RETURN_IF_ERROR(checkTokens(profile.tokens));
   MTP_RETURN_IF_ERROR(checkHead(profile.head));
-  std::set<std::pair<std::string, uint32_t>> machines;
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];
     MTP_RETURN_IF_ERROR(checkMachine(strCat("machines[", i, "]"), of));
-    if (!machines.insert({of.name, of.threads}).second)
-      return dataLoss(strCat("machines[", i, "].name: expected each machine ",
-                             "once, got '", of.name, "' with ", of.threads,
-                             " threads again"));
+    for (size_t j = 0; j < i; ++j)
+      if (of.isOfMachine(profile.machines[j]))
+        return dataLoss(strCat(
+            "machines[", i, "].name: expected each machine once, got '",
+            of.name, "' with ",
+            of.gpu.isUnknown() ? strCat(of.threads, " threads") : of.gpu.text(),
+            " again"));
   }
   MTP_RETURN_IF_ERROR(checkRounds(profile.load));
   MTP_RETURN_IF_ERROR(checkHistogram("load.slots", profile.load.slots));
+  MTP_RETURN_IF_ERROR(checkHistogram("load.outputs", profile.load.outputs));
   MTP_RETURN_IF_ERROR(checkHistogram("load.contexts", profile.load.contexts));
   return checkHistogram("load.prompts", profile.load.prompts);
 }

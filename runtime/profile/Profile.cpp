@@ -1,6 +1,7 @@
 //===- Profile.cpp - Measurements of a model on machines ------------------===//
 
 #include "runtime/profile/Profile.h"
+#include "runtime/core/StrCat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,16 @@ static constexpr uint64_t kMostRuns = 512;
 /// The number of rounds of all shapes beyond which older rounds lose weight.
 static constexpr uint64_t kMostRounds = uint64_t(1) << 21;
 
+std::string GpuSettings::text() const {
+  auto rate = [](uint32_t clock) {
+    return clock ? strCat(clock / 1000, " MHz") : "unknown clock";
+  };
+  return strCat(
+      "driver ",
+      driver ? strCat(driver / 1000, ".", driver % 1000 / 10) : "unknown", ", ",
+      rate(clock), ", memory ", rate(memoryClock));
+}
+
 Outcomes profile::Profile::allOutcomes() const {
   Outcomes all;
   for (const Outcomes &some : outcomes)
@@ -25,7 +36,9 @@ Outcomes profile::Profile::allOutcomes() const {
 // Merge
 //===----------------------------------------------------------------------===//
 
-static void mergeCost(Cost &into, const Cost &from) {
+/// Merges the times of runs of one shape: of a program, or of launches.
+template <typename CostT>
+static void mergeTimes(CostT &into, const CostT &from) {
   uint64_t old = std::min(into.count, kMostRuns);
   double share = double(from.count) / double(old + from.count);
   auto mix = [share](double &a, double b) { a += (b - a) * share; };
@@ -42,7 +55,30 @@ static void mergeCost(Cost &into, const Cost &from) {
       std::clamp(uint64_t(positions), std::min(into.positions, from.positions),
                  std::max(into.positions, from.positions));
   into.count = std::min(old + from.count, kMostCount);
+}
+
+static void mergeCost(Cost &into, const Cost &from) {
+  mergeTimes(into, from);
   into.nodes = std::max(into.nodes, from.nodes);
+}
+
+/// Adds costs, which `merge` merges with costs of their shapes. The costs with
+/// the fewest runs are dropped first.
+template <typename CostT>
+static void mergeCosts(std::vector<CostT> &into, const std::vector<CostT> &from,
+                       size_t most, void (*merge)(CostT &, const CostT &)) {
+  for (const CostT &cost : from) {
+    auto same = std::ranges::find_if(
+        into, [&](const CostT &of) { return of.isOfShape(cost); });
+    if (same == into.end())
+      into.push_back(cost);
+    else
+      merge(*same, cost);
+  }
+  if (into.size() <= most)
+    return;
+  std::ranges::stable_sort(into, std::greater(), &CostT::count);
+  into.resize(most);
 }
 
 /// Merges alternatives. Those of one value and shape become means, weighed by
@@ -81,18 +117,9 @@ static void mergeMachine(MachineCosts &into, const MachineCosts &from) {
   into.isBusy = from.isBusy;
   mergeAlternatives(into.alternatives, from.alternatives);
   mergeGemms(into.gemms, from.gemms);
-  for (const Cost &cost : from.costs) {
-    auto same = std::ranges::find_if(
-        into.costs, [&](const Cost &of) { return of.isOfShape(cost); });
-    if (same == into.costs.end())
-      into.costs.push_back(cost);
-    else
-      mergeCost(*same, cost);
-  }
-  if (into.costs.size() <= kMostCosts)
-    return;
-  std::ranges::stable_sort(into.costs, std::greater(), &Cost::count);
-  into.costs.resize(kMostCosts);
+  mergeCosts(into.costs, from.costs, kMostCosts, mergeCost);
+  mergeCosts(into.launches, from.launches, kMostLaunches,
+             mergeTimes<LaunchCost>);
 }
 
 static void mergeHistogram(std::vector<uint64_t> &into,
@@ -161,5 +188,6 @@ void profile::merge(Profile &into, const Profile &from) {
   mergeHistogram(into.load.slots, from.load.slots);
   mergeHistogram(into.load.contexts, from.load.contexts);
   mergeHistogram(into.load.prompts, from.load.prompts);
+  mergeHistogram(into.load.outputs, from.load.outputs);
   mergeRounds(into.load, from.load);
 }

@@ -26,9 +26,11 @@ namespace mtp::profile {
 inline constexpr uint64_t kMostBytes = 16 << 20;
 inline constexpr size_t kMostMachines = 16, kMostCosts = 4096,
                         kMostOutcomes = 64, kMostNameBytes = 512,
-                        kMostRoundShapes = 4096;
+                        kMostRoundShapes = 4096, kMostLaunches = 1024;
 /// Limit on the nodes of the graphs of a round.
 inline constexpr uint32_t kMostCostNodes = 1 << 24;
+/// Limits on a driver's version and on a clock rate in kHz.
+inline constexpr uint32_t kMostDriver = 1'000'000, kMostClock = 100'000'000;
 /// Limit on the seconds of a run of a program.
 inline constexpr double kMostSeconds = 3600;
 
@@ -69,6 +71,47 @@ struct Cost {
   }
 };
 
+/// The time of a launch of rounds, see mtp_profile.fbs.
+struct LaunchCost {
+  uint64_t program = 0;
+  uint32_t batch = 1, k = 0, rounds = 1;
+  uint64_t positions = 0;
+  double lower = 0, median = 0, upper = 0;
+  uint64_t count = 0;
+
+  /// Returns whether two launches are of one program and shape: their contexts
+  /// are in one bucket.
+  bool isOfShape(const LaunchCost &other) const {
+    return program == other.program && batch == other.batch && k == other.k &&
+           rounds == other.rounds &&
+           bucketOf(positions / batch) ==
+               bucketOf(other.positions / other.batch);
+  }
+};
+
+/// Settings of a GPU that change its times and not its name; zero for a CPU.
+struct GpuSettings {
+  /// Version of the driver: 13000 is 13.0. Zero: unknown.
+  uint32_t driver = 0;
+  /// Maximum clock rates of the multiprocessors and of the memory, in kHz.
+  uint32_t clock = 0, memoryClock = 0;
+
+  bool operator==(const GpuSettings &) const = default;
+  bool isUnknown() const { return *this == GpuSettings(); }
+  /// Returns "driver 13.0, 1980 MHz, memory 2619 MHz".
+  std::string text() const;
+};
+
+/// Identifies a machine.
+struct MachineKey {
+  std::string name;
+  /// Number of threads; 0 for a GPU.
+  uint32_t threads = 0;
+  GpuSettings gpu;
+
+  bool operator==(const MachineKey &) const = default;
+};
+
 /// Costs on one machine.
 struct MachineCosts {
   std::string name;
@@ -82,13 +125,22 @@ struct MachineCosts {
   std::vector<Alternative> alternatives;
   /// Algorithms of a GPU's library.
   std::vector<GemmChoice> gemms;
+  GpuSettings gpu;
+  /// Launches of a GPU.
+  std::vector<LaunchCost> launches;
 
+  MachineKey key() const { return {name, threads, gpu}; }
+  void setKey(const MachineKey &key) {
+    name = key.name;
+    threads = key.threads;
+    gpu = key.gpu;
+  }
   /// Returns the time that stands for a cost: the lower quartile. Other
   /// processes only make runs longer, and a median of few runs has some of
   /// them.
   double secondsOf(const Cost &cost) const { return cost.lower; }
   bool isOfMachine(const MachineCosts &other) const {
-    return name == other.name && threads == other.threads;
+    return key() == other.key();
   }
 };
 
@@ -103,7 +155,7 @@ struct DraftHead {
 /// How the model was used.
 struct Load {
   /// Histograms by powers of two.
-  std::vector<uint64_t> slots, contexts, prompts;
+  std::vector<uint64_t> slots, contexts, prompts, outputs;
   /// By the slots and the k of a round, the number of rounds.
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> rounds;
 };

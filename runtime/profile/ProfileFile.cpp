@@ -78,13 +78,22 @@ static auto writeGemm(Builder &to, const GemmChoice &of) {
                                          of.workspace, &of.words);
 }
 
+static auto writeLaunch(Builder &to, const LaunchCost &of) {
+  return schema::CreateProfileLaunch(to, of.program, of.batch, of.k, of.rounds,
+                                     of.positions, of.lower, of.median,
+                                     of.upper, of.count);
+}
+
 static auto writeMachine(Builder &to, const MachineCosts &of) {
   auto name = to.CreateString(of.name);
   auto costs = writeAll(to, of.costs, writeCost);
   auto alternatives = writeAll(to, of.alternatives, writeAlternative);
   auto gemms = writeAll(to, of.gemms, writeGemm);
+  auto launches = writeAll(to, of.launches, writeLaunch);
   return schema::CreateProfileMachine(to, name, of.threads, of.day, of.isBusy,
-                                      costs, alternatives, gemms);
+                                      costs, alternatives, gemms, of.gpu.driver,
+                                      of.gpu.clock, of.gpu.memoryClock,
+                                      launches);
 }
 
 /// Writes the outcomes of nodes.
@@ -133,7 +142,8 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   const Load &load = profile.load;
   std::vector<schema::ProfileRounds> rounds = roundsOf(load);
   auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
-                                              &load.prompts, &rounds);
+                                              &load.prompts, &rounds,
+                                              &load.outputs);
   auto nodes = writeNodes(to, profile.nodes);
   auto kinds = writeAll(to, profile.kinds, writeKind);
   const ConfidenceOutcomes &confidence = profile.confidence;
@@ -245,6 +255,11 @@ static GemmChoice readGemm(const schema::ProfileGemm &of) {
           numbersOf(of.words())};
 }
 
+static LaunchCost readLaunch(const schema::ProfileLaunch &of) {
+  return {of.program(), of.batch(),  of.k(),     of.rounds(), of.positions(),
+          of.lower(),   of.median(), of.upper(), of.count()};
+}
+
 static MachineCosts readMachine(const schema::ProfileMachine &of) {
   return {textOf(*of.name()),
           of.threads(),
@@ -252,7 +267,9 @@ static MachineCosts readMachine(const schema::ProfileMachine &of) {
           of.busy(),
           readAll(of.costs(), readCost),
           readAll(of.alternatives(), readAlternative),
-          readAll(of.gemms(), readGemm)};
+          readAll(of.gemms(), readGemm),
+          {of.driver(), of.clock(), of.memory_clock()},
+          readAll(of.launches(), readLaunch)};
 }
 
 static KindOutcomes readKind(const schema::ProfileKind &of) {
@@ -333,7 +350,8 @@ Result<profile::Profile> profile::readProfile(std::span<const uint8_t> bytes) {
   profile.machines = readAll(root.machines(), readMachine);
   if (const schema::ProfileLoad *load = root.load())
     profile.load = {numbersOf(load->slots()), numbersOf(load->contexts()),
-                    numbersOf(load->prompts()), readRounds(*load)};
+                    numbersOf(load->prompts()), numbersOf(load->outputs()),
+                    readRounds(*load)};
   profile.nodes = readNodes(root);
   profile.kinds = readAll(root.kinds(), readKind);
   profile.confidence = readConfidence(root);

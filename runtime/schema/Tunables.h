@@ -170,7 +170,11 @@ inline constexpr Tunable kFewerRowsRounds{
 /// Rows that a pass over prompts may have in any case: fewer cost little less.
 inline constexpr Tunable kLeastPassRows{
     "session-least-pass-rows", TunedFor::Session, 16, "not measured apart"};
-
+/// Rounds of a launch on a GPU: its start is a small part of their time, and
+/// few rounds have rows of sequences that have ended.
+inline constexpr Tunable kRoundsPerLaunch{"session-rounds-per-launch",
+                                          TunedFor::Session, 16,
+                                          "not measured; a profile decides"};
 /// Nodes of the graphs of rounds that a session builds at its start. Each takes
 /// 10 us on an H100.
 inline constexpr Tunable kPreparedNodes{"session-prepared-nodes",
@@ -191,7 +195,8 @@ inline constexpr auto kTunables = std::to_array<Tunable>(
      tunable::kLoadsAhead,     tunable::kKeysAhead,
      tunable::kStepsAhead,     tunable::kWordsAhead,
      tunable::kPaddingRows,    tunable::kFewerRowsRounds,
-     tunable::kLeastPassRows,  tunable::kPreparedNodes});
+     tunable::kLeastPassRows,  tunable::kRoundsPerLaunch,
+     tunable::kPreparedNodes});
 
 } // namespace mtp
 

@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "harness/OnDevice.h"
+#include "runtime/exec/SessionProfile.h"
+#include "runtime/profile/ProfileFile.h"
 
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 
 using namespace mtp;
@@ -332,6 +335,93 @@ TEST_P(Rounds, AreAsManyAsTheRingHas) {
             "room for, got 33");
 }
 
+/// Rounds per launch as a profile says.
+class PlannedRounds : public Rounds {
+protected:
+  std::string path = testing::TempDir() + "/planned_rounds.profile";
+
+  void TearDown() override { std::remove(path.c_str()); }
+
+  /// Returns what a session with `rounds` rounds per launch records.
+  profile::Profile record(uint32_t rounds) const {
+    SessionOptions recording = options(rounds);
+    recording.recordsProfile = true;
+    std::unique_ptr<Session> session = open(recording);
+    for (Request &request : requests(/*temperature=*/0.0f)) {
+      request.maxTokens = 20;
+      EXPECT_TRUE(session->add(request).isOk());
+    }
+    while (!session->idle())
+      EXPECT_TRUE(session->step().isOk());
+    return SessionProfile::recorded(*session);
+  }
+
+  std::shared_ptr<const Model> load(const profile::Profile &profile) const {
+    std::vector<uint8_t> bytes = profile::writeProfile(profile);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(bytes.data()),
+               std::streamsize(bytes.size()));
+    LoadOptions load;
+    load.device = GetParam().device;
+    load.profile = path;
+    auto tuned = Model::load(artifactPath(GetParam().artifact), load);
+    EXPECT_TRUE(tuned.isOk()) << tuned.status().toString();
+    return tuned.isOk() ? *tuned : nullptr;
+  }
+};
+
+TEST_P(PlannedRounds, AreRecordedWithTheDevice) {
+  profile::Profile one = record(1), many = record(4);
+  ASSERT_EQ(one.machines.size(), 1u);
+  ASSERT_FALSE(one.machines[0].launches.empty());
+  for (const profile::LaunchCost &cost : one.machines[0].launches)
+    EXPECT_EQ(cost.rounds, 1u);
+  uint32_t longest = 0;
+  for (const profile::LaunchCost &cost : many.machines[0].launches)
+    longest = std::max(longest, cost.rounds);
+  EXPECT_EQ(longest, 4u);
+  // Three sequences of 20 tokens.
+  EXPECT_EQ(many.load.outputs, (std::vector<uint64_t>{0, 0, 0, 0, 3}));
+  // As the simulator names itself.
+  const profile::GpuSettings &gpu = many.machines[0].gpu;
+  EXPECT_GE(gpu.driver, 13000u);
+  EXPECT_EQ(gpu.clock, 1'980'000u);
+  EXPECT_EQ(gpu.memoryClock, 2'619'000u);
+  EXPECT_TRUE(profile::readProfile(profile::writeProfile(many)).isOk());
+}
+
+TEST_P(PlannedRounds, ChangeNoToken) {
+  std::vector<Request> all = requests();
+  Outcome expected = run(options(0), all);
+  profile::Profile profile = record(1);
+  ASSERT_FALSE(profile.machines[0].launches.empty());
+  const profile::LaunchCost shape = profile.machines[0].launches[0];
+  // Launches that take ten rounds' time, and launches that take none.
+  for (auto [launch, rounds] : {std::pair(1e-2, 32u), std::pair(0.0, 1u)}) {
+    profile.machines[0].launches.clear();
+    for (uint32_t number : {1u, 2u, 8u, 32u}) {
+      profile::LaunchCost &cost =
+          profile.machines[0].launches.emplace_back(shape);
+      cost.rounds = number;
+      cost.lower = cost.median = cost.upper = launch + 1e-3 * number;
+      cost.count = 9;
+    }
+    auto tuned = load(profile);
+    ASSERT_TRUE(tuned);
+    auto session = Session::create(tuned, options(0));
+    ASSERT_TRUE(session.isOk()) << session.status().toString();
+    EXPECT_EQ((*session)->options().roundsPerLaunch, rounds);
+    EXPECT_TRUE(SessionProfile::notes(**session).empty() ||
+                SessionProfile::notes(**session)[0].find("outcomes") == 0);
+    expectSame(generate(tuned, options(0), all, LogitsMode::None), expected,
+               options(rounds));
+    // A number of the caller stays.
+    session = Session::create(tuned, options(5));
+    ASSERT_TRUE(session.isOk()) << session.status().toString();
+    EXPECT_EQ((*session)->options().roundsPerLaunch, 5u);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cpu, Rounds,
     testing::Values(OnDevice{"dsv3-chain-mtp2.f32", DeviceKind::Cpu},
@@ -390,6 +480,10 @@ INSTANTIATE_TEST_SUITE_P(Cpu, RoundsOfAllRows,
                          nameOf);
 
 #ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(Gpu, PlannedRounds,
+                         testing::Values(OnDevice{"llama-gqa.sim",
+                                                  DeviceKind::Cuda}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Gpu, Rounds,
                          testing::Values(OnDevice{"dsv3-chain-mtp2.sim",
                                                   DeviceKind::Cuda}),

@@ -327,6 +327,71 @@ TEST_F(ProfiledSession, SaysWhatItDoesNotUse) {
   run(**session);
 }
 
+// The times of a GPU belong to its driver and clocks.
+TEST_F(ProfiledSession, TakesTheCostsOfAGpusSettings) {
+  profile::Profile recorded = record(20);
+  auto model = *Model::load(artifact);
+  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  profile::MachineCosts old = recorded.machines[0];
+  old.setKey({"a GPU", 0, {}});
+  profile::MachineCosts own = old, other = old;
+  own.gpu = {13000, 1'980'000, 2'619'000};
+  other.gpu = {13010, 1'980'000, 0};
+  auto match = [&](std::vector<profile::MachineCosts> machines) {
+    recorded.machines = std::move(machines);
+    auto costs = matchProfile(recorded, plan, own.key());
+    EXPECT_TRUE(costs) << costs.status().toString();
+    return *costs;
+  };
+  ProfileCosts costs = match({other, old, own});
+  EXPECT_EQ(costs.machine, &recorded.machines[2]);
+  EXPECT_EQ(costs.notes, std::vector<std::string>());
+  // A profile of an earlier version names no settings.
+  costs = match({other, old});
+  EXPECT_EQ(costs.machine, &recorded.machines[1]);
+  EXPECT_EQ(costs.notes,
+            std::vector<std::string>(
+                {"machines.driver: expected costs of driver 13.0, 1980 MHz, "
+                 "memory 2619 MHz, found no driver and no clocks; the costs "
+                 "may be of other settings"}));
+  costs = match({other});
+  EXPECT_EQ(costs.machine, nullptr);
+  EXPECT_TRUE(costs.rounds.empty());
+  EXPECT_EQ(costs.notes,
+            std::vector<std::string>(
+                {"machines.driver: expected costs of driver 13.0, 1980 MHz, "
+                 "memory 2619 MHz, found driver 13.1, 1980 MHz, memory unknown "
+                 "clock; costs are not used"}));
+}
+
+// Launches of the artifact's own programs decide, within its limits.
+TEST_F(ProfiledSession, PlansRoundsByLaunchesOfItsPrograms) {
+  profile::Profile recorded = record(20);
+  auto model = *Model::load(artifact);
+  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  profile::MachineCosts &machine = recorded.machines[0];
+  profile::LaunchInput limits{4, 4, /*mostRounds=*/32, /*usualRounds=*/16};
+  EXPECT_EQ(planRounds(plan, nullptr, nullptr, limits), 16u);
+  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+  for (uint32_t rounds : {1u, 2u, 8u, 32u}) {
+    profile::LaunchCost &cost = machine.launches.emplace_back();
+    cost.program = machine.costs[0].program;
+    cost.rounds = rounds;
+    cost.lower = cost.median = cost.upper = 0.01 + 0.001 * rounds;
+    cost.count = 9;
+  }
+  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 32u);
+  limits.mostRounds = 16;
+  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+  // A device without launches of several rounds.
+  limits.usualRounds = 1;
+  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 1u);
+  limits = {4, 4, 32, 16};
+  for (profile::LaunchCost &cost : machine.launches)
+    cost.program ^= 1;
+  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+}
+
 TEST_F(ProfiledSession, RefusesCostsOfOtherMachinesOnly) {
   profile::Profile recorded = record(20);
   recorded.machines[0].name = "another processor";

@@ -60,6 +60,28 @@ Profile wholeProfile() {
   return profile;
 }
 
+/// Returns a GPU with launches of one and of eight rounds.
+MachineCosts gpuOf(const GpuSettings &settings) {
+  MachineCosts gpu;
+  gpu.setKey({"a GPU", 0, settings});
+  for (uint32_t rounds : {1u, 8u}) {
+    LaunchCost cost;
+    cost.program = 7;
+    cost.batch = 4;
+    cost.k = 2;
+    cost.rounds = rounds;
+    cost.positions = 400;
+    cost.lower = 1e-3 * rounds;
+    cost.median = 1.1e-3 * rounds;
+    cost.upper = 1.2e-3 * rounds;
+    cost.count = 6;
+    gpu.launches.push_back(cost);
+  }
+  return gpu;
+}
+
+constexpr GpuSettings kSettings = {13000, 1'980'000, 2'619'000};
+
 std::string errorOf(const Profile &profile) {
   Result<Profile> read = readProfile(writeProfile(profile));
   return read ? "" : std::string(read.status().message());
@@ -99,8 +121,110 @@ TEST(Profile, KeepsEverythingInItsBytes) {
   EXPECT_EQ(writeProfile(*read), writeProfile(profile));
 }
 
+TEST(Profile, KeepsLaunchesAndSettingsOfAGpu) {
+  Profile profile = wholeProfile();
+  profile.machines.push_back(gpuOf(kSettings));
+  profile.load.outputs = {0, 0, 5};
+  Result<Profile> read = readProfile(writeProfile(profile));
+  ASSERT_TRUE(read) << read.status().message();
+  EXPECT_EQ(read->load.outputs, profile.load.outputs);
+  ASSERT_EQ(read->machines.size(), 2u);
+  EXPECT_TRUE(read->machines[0].gpu.isUnknown());
+  EXPECT_TRUE(read->machines[0].launches.empty());
+  const MachineCosts &gpu = read->machines[1];
+  EXPECT_EQ(gpu.gpu, kSettings);
+  EXPECT_EQ(gpu.gpu.text(), "driver 13.0, 1980 MHz, memory 2619 MHz");
+  ASSERT_EQ(gpu.launches.size(), 2u);
+  EXPECT_TRUE(gpu.launches[1].isOfShape(profile.machines[1].launches[1]));
+  EXPECT_EQ(gpu.launches[1].lower, 8e-3);
+  EXPECT_EQ(gpu.launches[1].count, 6u);
+  EXPECT_EQ(writeProfile(*read), writeProfile(profile));
+}
+
+TEST(Profile, NamesWrongLaunchesAndSettings) {
+  auto wrong = [](auto change) {
+    Profile profile = wholeProfile();
+    profile.machines.push_back(gpuOf(kSettings));
+    change(profile.machines[1]);
+    return errorOf(profile);
+  };
+  EXPECT_EQ(wrong([](MachineCosts &) {}), "");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.gpu.driver = 2'000'000; }),
+            "machines[1].driver: expected 0 to 1000000, got 2000000");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.gpu.clock = 200'000'000; }),
+            "machines[1].clock: expected 0 to 100000000, got 200000000");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.gpu.memoryClock = ~0u; }),
+            "machines[1].memory_clock: expected 0 to 100000000, got "
+            "4294967295");
+  const std::string key = "machines[1].launches";
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[0].rounds = 33; }),
+            key + "[0].rounds: expected 1 to 32, got 33");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[0].batch = 0; }),
+            key + "[0].batch: expected 1 to 1024, got 0");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[1].k = 17; }),
+            key + "[1].k: expected 0 to 16, got 17");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[1].count = 0; }),
+            key + "[1].count: expected 1 to 1099511627776, got 0");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[1].positions = ~0ull; }),
+            key + "[1].positions: expected 0 to 16777216, got "
+                  "18446744073709551615");
+  EXPECT_EQ(wrong([](MachineCosts &of) {
+              of.launches[1].upper = 0;
+            }).find(key + "[1].upper: expected a number above 0"),
+            0u);
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches[1].rounds = 1; }),
+            key + "[1]: expected one cost of each shape, got the shape of " +
+                key + "[0] again");
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.launches.resize(1025); }),
+            key + ": expected at most 1024 entries, got 1025");
+  // A processor has neither.
+  EXPECT_EQ(wrong([](MachineCosts &of) { of.threads = 2; }),
+            "machines[1].driver: expected 0 to 0, got 13000");
+  EXPECT_EQ(wrong([](MachineCosts &of) {
+              of.threads = 2;
+              of.gpu = {};
+            }),
+            key + ": expected none of a processor with 2 threads, got 2");
+  Profile profile = wholeProfile();
+  profile.load.outputs.assign(33, 1);
+  EXPECT_EQ(errorOf(profile),
+            "load.outputs: expected at most 32 entries, got 33");
+}
+
+// Another driver is another machine, and costs of equal launches are means.
+TEST(Profile, MergesLaunchesOfOneGpuWithItsSettings) {
+  Profile into, from;
+  into.machines = {gpuOf(kSettings)};
+  from.machines = {gpuOf(kSettings), gpuOf({13010, 1'980'000, 2'619'000}),
+                   gpuOf({})};
+  from.machines[0].launches[1].lower = 6e-3;
+  from.load.outputs = {1, 2};
+  merge(into, from);
+  EXPECT_EQ(errorOf(into), "");
+  ASSERT_EQ(into.machines.size(), 3u);
+  ASSERT_EQ(into.machines[0].launches.size(), 2u);
+  EXPECT_NEAR(into.machines[0].launches[1].lower, 7e-3, 1e-12);
+  EXPECT_EQ(into.machines[0].launches[1].count, 12u);
+  EXPECT_EQ(into.load.outputs, from.load.outputs);
+  into.machines.push_back(into.machines[1]);
+  EXPECT_EQ(errorOf(into),
+            "machines[3].name: expected each machine once, got 'a GPU' with "
+            "driver 13.1, 1980 MHz, memory 2619 MHz again");
+  for (uint32_t batch = 5; batch < 800; ++batch) {
+    from.machines.resize(1);
+    for (LaunchCost &cost : from.machines[0].launches) {
+      cost.batch = batch;
+      cost.positions = batch * 100;
+    }
+    merge(into, from);
+  }
+  EXPECT_EQ(into.machines[0].launches.size(), kMostLaunches);
+}
+
 TEST(Profile, RefusesEveryCutAndEveryChangedByte) {
-  std::vector<uint8_t> bytes = writeProfile(wholeProfile());
+  Profile profile = wholeProfile();
+  profile.machines.push_back(gpuOf(kSettings));
+  std::vector<uint8_t> bytes = writeProfile(profile);
   for (size_t size = 0; size < bytes.size(); ++size)
     EXPECT_FALSE(readProfile(std::span(bytes).first(size))) << size;
   for (size_t at = 0; at < bytes.size(); ++at) {

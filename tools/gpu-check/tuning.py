@@ -35,6 +35,22 @@ def compare_predictions(kit, name, path, costs, flags):
                best_k({k: predicted[slots, k] for k in measured}))
 
 
+def record_machine(name, machine):
+    """Checks that the profile names the GPU's driver and clocks, and reports the choice of rounds
+    per launch."""
+    key = [machine.get(of, 0) for of in ("driver", "clock", "memory_clock")]
+    check(f"{name}: the profile names driver and clocks", all(key), key)
+    launches = machine.get("launches")
+    check(f"{name}: launches of several numbers of rounds", bool(launches), launches)
+    if not launches:
+        return
+    for option in launches["alternatives"]:
+        what = f"{name}: {option['rounds']} rounds per launch"
+        report(f"{what}: us of a round", option["seconds"] * 1e6)
+        report(f"{what}: rate over that of {launches['default_rounds']}", option["gain"])
+    report(f"{name}: best rounds per launch", launches["rounds"])
+
+
 def run(kit, generate):
     """Measures a profile with mtp-tune, compares it with predictions, and checks that tokens do
     not depend on it. `generate` returns the tokens of some sequences."""
@@ -51,6 +67,7 @@ def run(kit, generate):
         check(f"{name}: a profile of one machine", len(found["machines"]) == 1,
               len(found["machines"]))
         report(f"{name}: busy", found["machines"][0]["busy"])
+        record_machine(name, found["machines"][0])
         data("tune", {**found, "model": name})
         compare_predictions(kit, name, path, found["machines"][0]["costs"], shapes)
         plain = generate(kit, path, 0)

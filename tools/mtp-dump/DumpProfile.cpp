@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonWriter.h"
 #include "runtime/profile/CaptureChoice.h"
+#include "runtime/profile/LaunchChoice.h"
 #include "runtime/profile/ProfileFile.h"
 
 #include <cstdio>
@@ -94,6 +95,15 @@ static std::string costText(const Cost &of) {
       formatted("%.4f", of.upper * 1e3), ") in ", of.count, " runs\n");
 }
 
+static std::string launchText(const LaunchCost &of) {
+  return strCat("  launch ", hexOf(of.program), "  batch ", of.batch, ", k ",
+                of.k, ", rounds ", of.rounds, ", positions ", of.positions,
+                "  ", formatted("%.4f", of.median * 1e3), " ms (",
+                formatted("%.4f", of.lower * 1e3), " to ",
+                formatted("%.4f", of.upper * 1e3), ") in ", of.count,
+                " runs\n");
+}
+
 static std::string alternativeText(const Alternative &of) {
   return strCat("  ", of.tunable, "=", of.value, "  ", nameOf(of.work),
                 ", batch ", of.batch, ", k ", of.k, ", rows ", of.rows,
@@ -133,9 +143,12 @@ std::string mtp::profileText(const Profile &profile) {
   text += acceptanceText(profile);
   for (const MachineCosts &of : profile.machines) {
     text += strCat("machine '", of.name, "', threads ", of.threads, ", day ",
-                   of.day, of.isBusy ? ", busy" : "", "\n");
+                   of.day, of.isBusy ? ", busy" : "",
+                   of.gpu.isUnknown() ? "" : strCat(", ", of.gpu.text()), "\n");
     for (const Cost &cost : of.costs)
       text += costText(cost);
+    for (const LaunchCost &one : of.launches)
+      text += launchText(one);
     for (const Alternative &one : of.alternatives)
       text += alternativeText(one);
     for (const GemmChoice &one : of.gemms)
@@ -144,10 +157,13 @@ std::string mtp::profileText(const Profile &profile) {
                      one.inputs, "\n");
     if (auto choice = capturesOf(of, profile.load))
       text += captureText(*choice);
+    if (auto choice = launchOf(profile, of))
+      text += launchText(*choice);
   }
   return text + "load\n" + histogramText("slots", profile.load.slots) +
          histogramText("contexts", profile.load.contexts) +
          histogramText("prompts", profile.load.prompts) +
+         histogramText("outputs", profile.load.outputs) +
          roundsText(profile.load);
 }
 
@@ -229,6 +245,18 @@ static void writeCost(JsonWriter &json, const Cost &of) {
   json.field("count", of.count);
 }
 
+static void writeLaunch(JsonWriter &json, const LaunchCost &of) {
+  json.field("program", hexOf(of.program));
+  json.field("batch", of.batch);
+  json.field("k", of.k);
+  json.field("rounds", of.rounds);
+  json.field("positions", of.positions);
+  json.field("lower", of.lower);
+  json.field("median", of.median);
+  json.field("upper", of.upper);
+  json.field("count", of.count);
+}
+
 static void writeAlternative(JsonWriter &json, const Alternative &of) {
   json.field("tunable", of.tunable);
   json.field("value", of.value);
@@ -255,7 +283,14 @@ static void writeMachine(JsonWriter &json, const MachineCosts &of) {
   json.field("threads", of.threads);
   json.field("day", of.day);
   json.field("busy", of.isBusy);
+  if (!of.gpu.isUnknown()) {
+    json.field("driver", of.gpu.driver);
+    json.field("clock", of.gpu.clock);
+    json.field("memory_clock", of.gpu.memoryClock);
+  }
   writeList(json, "costs", of.costs, writeCost);
+  if (of.threads == 0)
+    writeList(json, "launches", of.launches, writeLaunch);
   writeList(json, "alternatives", of.alternatives, writeAlternative);
   writeList(json, "gemms", of.gemms, writeGemm);
 }
@@ -280,6 +315,7 @@ std::string mtp::profileJson(const Profile &profile) {
   writeCounts(json, "slots", profile.load.slots);
   writeCounts(json, "contexts", profile.load.contexts);
   writeCounts(json, "prompts", profile.load.prompts);
+  writeCounts(json, "outputs", profile.load.outputs);
   writeList(json, "rounds",
             std::vector(profile.load.rounds.begin(), profile.load.rounds.end()),
             [](JsonWriter &to, const auto &of) {

@@ -28,6 +28,11 @@ static constexpr uint32_t kPasses = 3, kMostPasses = 8;
 static constexpr double kPassShare = 0.5;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
+/// Rounds of the launches that take turns on a GPU, within the limits of the
+/// artifact, the number of turns in a pass, and rounds that one turn has at
+/// least.
+static constexpr uint32_t kLaunches[] = {1, 2, 8, 32}, kLaunchTurns = 2,
+                          kRoundsOfLaunches = 4;
 /// Tokens after each prompt.
 static constexpr uint32_t kTextTokens = 96;
 /// Tokens of a short and a long text. The cost between them and beyond is a
@@ -100,6 +105,7 @@ private:
   Status readPrompts();
   Status measureTexts(profile::Profile &into);
   Status measureCosts(uint32_t batch, profile::Profile &into);
+  uint32_t mostRounds() const;
   Result<std::unique_ptr<Session>>
   createSession(uint32_t batch, std::vector<uint32_t> sizes = {});
   Status addRequests(Session &session, uint32_t batch, uint32_t context);
@@ -107,6 +113,10 @@ private:
   Status runTurns(Session &session, uint32_t slots, bool isPadded);
   Status measureShapes(Session &session, uint32_t slots, bool isPadded,
                        profile::Profile &into);
+  Result<bool> runLaunches(Session &session, uint32_t batch);
+  Status runLaunchTurn(Session &session, uint32_t batch, bool isDown);
+  Status measureLaunches(uint32_t batch, profile::Profile &into);
+  Status cancelAll(Session &session);
   void report(uint32_t batch, uint32_t context) const;
 
   std::shared_ptr<const Model> model;
@@ -116,6 +126,8 @@ private:
   /// The k of the next rounds; the slots that have no drafts in them: those
   /// whose number is even (0) or odd (1), or none (2).
   uint32_t currentK = 0, withoutDrafts = kNoSlots;
+  /// The rounds of the next launches.
+  uint32_t currentRounds = 1;
 };
 } // namespace
 
@@ -185,12 +197,19 @@ Status Tuner::measureTexts(profile::Profile &into) {
     profile::Profile recorded = SessionProfile::recorded(*session);
     into.model = recorded.model;
     // Rounds of texts were not in alternation: only their outcomes count. Their
-    // slots and k are no user's.
+    // slots, k and lengths are no user's.
     recorded.machines.clear();
     recorded.load.rounds.clear();
+    recorded.load.outputs.clear();
     profile::merge(into, recorded);
   }
   return okStatus();
+}
+
+/// Returns the limit on the rounds of a launch; 1 on a CPU.
+uint32_t Tuner::mostRounds() const {
+  const Model::Impl &impl = ModelAccess::impl(*model);
+  return impl.device == DeviceKind::Cpu ? 1 : impl.artifact().maxRounds;
 }
 
 /// Creates a session whose rounds have the current k.
@@ -203,9 +222,10 @@ Tuner::createSession(uint32_t batch, std::vector<uint32_t> sizes) {
   o.prefixCache = false;
   o.recordsProfile = true;
   o.kvPages = 0;
-  o.roundsPerLaunch = 1;
+  o.roundsPerLaunch = mostRounds();
   o.captureSizes = std::move(sizes);
   SessionSetup setup;
+  setup.launchRounds = [this] { return currentRounds; };
   setup.beforeRound = [this](SequenceId id, uint32_t &k, DrafterProgress &) {
     k = id % 2 == withoutDrafts ? 0 : currentK;
   };
@@ -265,28 +285,89 @@ Status Tuner::runTurns(Session &session, uint32_t slots, bool isPadded) {
   return okStatus();
 }
 
-void Tuner::report(uint32_t batch, uint32_t context) const {
-  if (options.progress)
-    std::fprintf(stderr, "%5.1f s: slots %u, context %u\n", seconds(), batch,
-                 context);
-}
-
 /// Adds the costs of one pass. Other processes only make runs longer, and
 /// rarely disturb all passes, so the fastest pass stands for a shape.
 static void keepFastest(profile::Profile &into,
                         const profile::MachineCosts &machine) {
   if (into.machines.empty())
-    into.machines.push_back({machine.name, machine.threads});
+    into.machines.emplace_back().setKey(machine.key());
   profile::MachineCosts &all = into.machines[0];
   all.day = machine.day;
-  for (const profile::Cost &cost : machine.costs) {
-    auto same = std::ranges::find_if(
-        all.costs, [&](const profile::Cost &of) { return of.isOfShape(cost); });
-    if (same == all.costs.end())
-      all.costs.push_back(cost);
-    else if (cost.lower < same->lower)
-      *same = cost;
+  auto keep = [](auto &kept, const auto &costs) {
+    for (const auto &cost : costs) {
+      auto same = std::ranges::find_if(
+          kept, [&](const auto &of) { return of.isOfShape(cost); });
+      if (same == kept.end())
+        kept.push_back(cost);
+      else if (cost.lower < same->lower)
+        *same = cost;
+    }
+  };
+  keep(all.costs, machine.costs);
+  keep(all.launches, machine.launches);
+}
+
+/// Runs launches of the current number of rounds. New sequences let all numbers
+/// begin at one context. Returns whether others may follow.
+Result<bool> Tuner::runLaunches(Session &session, uint32_t batch) {
+  MTP_RETURN_IF_ERROR(addRequests(session, batch, options.contexts.front()));
+  uint64_t launches = (kRoundsOfLaunches + currentRounds - 1) / currentRounds;
+  uint64_t end = session.statistics().rounds + launches * currentRounds;
+  while (session.statistics().rounds < end &&
+         session.counts().running == batch && seconds() <= limit())
+    MTP_RETURN_IF_ERROR(session.step().status());
+  MTP_RETURN_IF_ERROR(cancelAll(session));
+  return seconds() <= limit();
+}
+
+/// Runs launches of several numbers of rounds in turn, upwards or downwards.
+Status Tuner::runLaunchTurn(Session &session, uint32_t batch, bool isDown) {
+  std::vector<uint32_t> numbers;
+  for (uint32_t rounds : kLaunches)
+    if (rounds <= mostRounds())
+      numbers.push_back(rounds);
+  if (isDown)
+    std::ranges::reverse(numbers);
+  Result<bool> goesOn = true;
+  for (size_t i = 0; i < numbers.size() && goesOn && *goesOn; ++i) {
+    currentRounds = numbers[i];
+    goesOn = runLaunches(session, batch);
   }
+  currentRounds = 1;
+  return goesOn.status();
+}
+
+/// Measures launches without drafts and with all. They have a session of their
+/// own: a round of a long launch is shorter than others, and must not count
+/// among the costs of k.
+Status Tuner::measureLaunches(uint32_t batch, profile::Profile &into) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
+  for (uint32_t turn = 0; turn < kLaunchTurns; ++turn)
+    for (uint32_t k : std::set<uint32_t>{0, model->envelope()->maxK}) {
+      currentK = k;
+      MTP_RETURN_IF_ERROR(runLaunchTurn(*session, batch, turn % 2 != 0));
+    }
+  profile::Profile recorded = SessionProfile::recorded(*session);
+  for (profile::MachineCosts &machine : recorded.machines) {
+    machine.costs.clear();
+    keepFastest(into, machine);
+  }
+  return okStatus();
+}
+
+/// Cancels all sequences, and waits until nothing runs.
+Status Tuner::cancelAll(Session &session) {
+  for (SequenceId id : session.unfinished())
+    MTP_RETURN_IF_ERROR(session.cancel(id));
+  while (!session.idle())
+    MTP_RETURN_IF_ERROR(session.step().status());
+  return okStatus();
+}
+
+void Tuner::report(uint32_t batch, uint32_t context) const {
+  if (options.progress)
+    std::fprintf(stderr, "%5.1f s: slots %u, context %u\n", seconds(), batch,
+                 context);
 }
 
 /// Measures rounds of a number of sequences at each context.
@@ -296,31 +377,38 @@ Status Tuner::measureShapes(Session &session, uint32_t slots, bool isPadded,
     currentK = 0;
     MTP_RETURN_IF_ERROR(addRequests(session, slots, context));
     MTP_RETURN_IF_ERROR(runTurns(session, slots, isPadded));
-    for (SequenceId id : session.unfinished())
-      MTP_RETURN_IF_ERROR(session.cancel(id));
-    while (!session.idle())
-      MTP_RETURN_IF_ERROR(session.step().status());
+    MTP_RETURN_IF_ERROR(cancelAll(session));
     report(slots, context);
   }
   profile::Profile recorded = SessionProfile::recorded(session);
   into.model = recorded.model;
   // These texts repeat and were interrupted: only their costs count.
-  for (const profile::MachineCosts &machine : recorded.machines)
+  for (profile::MachineCosts &machine : recorded.machines) {
+    machine.launches.clear();
     keepFastest(into, machine);
+  }
   return okStatus();
 }
 
-/// Measures rounds of a number of slots, and some of them with padding.
+/// Measures rounds of a number of slots, some of them with padding, and launches
+/// of several rounds.
 Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
   MTP_RETURN_IF_ERROR(measureShapes(*session, batch, /*isPadded=*/false, into));
+  session.reset();
   bool hasGraphs = ModelAccess::impl(*model).device != DeviceKind::Cpu;
   uint32_t some = paddedSlots(options.captureSizes, hasGraphs, batch);
-  if (some == 0 || seconds() > limit())
-    return okStatus();
-  session.reset();
-  MTP_ASSIGN_OR_RETURN(session, createSession(batch, {batch}));
-  return measureShapes(*session, some, /*isPadded=*/true, into);
+  if (some > 0 && seconds() <= limit()) {
+    MTP_ASSIGN_OR_RETURN(session, createSession(batch, {batch}));
+    MTP_RETURN_IF_ERROR(
+        measureShapes(*session, some, /*isPadded=*/true, into));
+    session.reset();
+  }
+  // Some numbers of slots are enough: the others lie between them.
+  if (mostRounds() > 1 &&
+      (std::has_single_bit(batch) || batch == options.batches.back()))
+    return measureLaunches(batch, into);
+  return okStatus();
 }
 
 Status Tuner::readPrompts() {

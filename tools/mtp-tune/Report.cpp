@@ -5,6 +5,7 @@
 #include "runtime/json/JsonWriter.h"
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/CaptureChoice.h"
+#include "runtime/profile/LaunchChoice.h"
 #include "runtime/profile/TreeChoice.h"
 #include "runtime/profile/VocabularyChoice.h"
 
@@ -238,6 +239,13 @@ static std::string graphsText(const profile::Profile &profile,
   return choice ? indented(profile::captureText(*choice)) : "";
 }
 
+/// Returns the choice of rounds per launch; empty if no launches were measured.
+static std::string launchesText(const profile::Profile &profile,
+                                const profile::MachineCosts &machine) {
+  auto choice = profile::launchOf(profile, machine);
+  return choice ? indented(profile::launchText(*choice)) : "";
+}
+
 /// Returns the vocabulary of drafts that pays; empty if the profile does not
 /// decide it.
 static std::string vocabularyText(const profile::Profile &profile,
@@ -254,11 +262,13 @@ std::string tune::reportText(const profile::Profile &profile) {
   for (const profile::MachineCosts &machine : profile.machines) {
     text += strCat(
         "machine '", machine.name, "', threads ", machine.threads,
+        machine.gpu.isUnknown() ? "" : strCat(", ", machine.gpu.text()),
         machine.isBusy ? ", busy: measure again on a quiet machine" : "", "\n");
     for (const Decision &decision : decide(profile, machine))
       text += decisionText(decision);
     text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine) + graphsText(profile, machine);
+    text += launchesText(profile, machine);
     text += vocabularyText(profile, machine);
   }
   return text;
@@ -326,6 +336,33 @@ static void writeGraphs(JsonWriter &json, const profile::Load &load,
     json.beginObject();
     json.field("k", k);
     json.field("slots", std::vector<int>(sizes.begin(), sizes.end()));
+    json.endObject();
+  }
+  json.endArray();
+  json.endObject();
+}
+
+/// Writes the choice of rounds per launch; nothing without launches.
+static void writeLaunches(JsonWriter &json, const profile::Profile &profile,
+                          const profile::MachineCosts &machine) {
+  auto choice = profile::launchOf(profile, machine);
+  if (!choice)
+    return;
+  json.key("launches");
+  json.beginObject();
+  json.field("rounds", choice->rounds);
+  json.field("default_rounds", choice->usualRounds);
+  json.field("gain", choice->gain);
+  json.field("doubt", choice->doubt);
+  json.field("tokens", choice->tokens);
+  json.field("assumed", choice->isAssumed);
+  json.key("alternatives");
+  json.beginArray();
+  for (const profile::LaunchOption &option : choice->options) {
+    json.beginObject();
+    json.field("rounds", option.rounds);
+    json.field("seconds", option.seconds);
+    json.field("gain", option.gain);
     json.endObject();
   }
   json.endArray();
@@ -412,6 +449,11 @@ std::string tune::reportJson(const profile::Profile &profile) {
     json.field("name", machine.name);
     json.field("threads", machine.threads);
     json.field("busy", machine.isBusy);
+    if (!machine.gpu.isUnknown()) {
+      json.field("driver", machine.gpu.driver);
+      json.field("clock", machine.gpu.clock);
+      json.field("memory_clock", machine.gpu.memoryClock);
+    }
     json.key("decisions");
     json.beginArray();
     for (const Decision &decision : decide(profile, machine))
@@ -424,6 +466,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
       writeChoice(json, choice);
     json.endArray();
     writeGraphs(json, profile.load, machine);
+    writeLaunches(json, profile, machine);
     writeTrees(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();

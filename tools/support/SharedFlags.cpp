@@ -55,8 +55,8 @@ static constexpr Row kRows[] = {
     {Flag::SeparatePrompts, "--no-mixed-batches", &Options::separatePrompts,
      "Run prompts only in their own passes"},
     {Flag::RoundsPerLaunch, "--rounds-per-launch", &Options::roundsPerLaunch,
-     "Rounds in one launch, without the host between them (0: 1 on a CPU, 16 "
-     "on a GPU)"},
+     "Rounds in one launch, without the host between them (0: 1 on a CPU; on a "
+     "GPU as --profile says, else 16)"},
     {Flag::CaptureSizes, "--capture-sizes", &Options::captureSizes,
      "Numbers of slots whose rounds have graphs of their own; other rounds use "
      "the next larger graph with padding rows (default: on a GPU as --profile "

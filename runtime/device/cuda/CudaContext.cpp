@@ -87,6 +87,20 @@ Result<CUdevice> CudaContext::findDevice() const {
   return found;
 }
 
+/// Reads the driver's version and the clock rates. A number that the driver
+/// does not tell stays unknown.
+void CudaContext::readVersion(CUdevice device) {
+  int value = 0;
+  auto known = [&value](CUresult result) {
+    return result == CUDA_SUCCESS && value > 0 ? uint32_t(value) : 0;
+  };
+  versions.driver = known(api.cuDriverGetVersion(&value));
+  versions.clock = known(
+      api.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device));
+  versions.memoryClock = known(api.cuDeviceGetAttribute(
+      &value, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device));
+}
+
 Status CudaContext::start() {
   MTP_ASSIGN_OR_RETURN(api, DriverApi::open(library));
   MTP_ASSIGN_OR_RETURN(CUdevice found, findDevice());
@@ -111,6 +125,7 @@ Status CudaContext::start() {
   MTP_RETURN_IF_ERROR(api.check(api.cuDevicePrimaryCtxRetain(&context, found),
                                 "cuDevicePrimaryCtxRetain"));
   handle = found;
+  readVersion(found);
   return okStatus();
 }
 

@@ -4,6 +4,7 @@
 #define MTP_RUNTIME_DEVICE_CUDA_CUDACONTEXT_H
 
 #include "runtime/core/MemoryAccount.h"
+#include "runtime/device/Device.h"
 #include "runtime/device/cuda/DriverApi.h"
 #include "runtime/device/cuda/ImageChoice.h"
 
@@ -35,6 +36,8 @@ public:
   const CudaMachine &machine() const { return device; }
   /// Returns the name of the device, such as "NVIDIA H100 80GB HBM3".
   const std::string &name() const { return deviceName; }
+  /// Returns the driver's version and the device's maximum clock rates.
+  const DeviceVersion &version() const { return versions; }
   /// Returns the size of the L2 cache in bytes.
   uint64_t cacheBytes() const { return uint64_t(l2Bytes); }
   /// Returns the maximum size of a processor's shared memory in bytes.
@@ -74,6 +77,7 @@ private:
       : library(library), ordinal(ordinal) {}
   Status start();
   Result<CUdevice> findDevice() const;
+  void readVersion(CUdevice device);
   Status probe(CUstream hanging) const;
   Status lose(std::string what, CUstream stream);
 
@@ -84,6 +88,7 @@ private:
   CUcontext context = nullptr;
   CudaMachine device;
   std::string deviceName;
+  DeviceVersion versions;
   int l2Bytes = 0, processorBytes = 1;
   std::atomic<bool> isLost = false;
   mutable std::mutex lossMutex;

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/device/cuda/CudaExecutable.h"
+#include "runtime/schema/Tunables.h"
 
 using namespace mtp;
 
@@ -16,14 +17,14 @@ public:
   Result<std::unique_ptr<Executable>>
   load(std::shared_ptr<const ArtifactFile> artifact, uint32_t plan,
        uint64_t kvPages, std::vector<uint32_t> watchedStates) override;
-  /// Returns a number for which the launch is a small part of the rounds, and
-  /// few rounds are computed for sequences that have ended. Not measured on a
-  /// GPU.
-  uint32_t preferredRounds() const override { return 16; }
+  uint32_t preferredRounds() const override {
+    return uint32_t(tunable::kRoundsPerLaunch.value);
+  }
   std::string name() const override {
     const CudaMachine &machine = context->machine();
     return strCat(context->name(), ", sm_", machine.major, machine.minor);
   }
+  DeviceVersion version() const override { return context->version(); }
   uint64_t cacheBytes() const override { return context->cacheBytes(); }
   Result<double> copyRate(uint64_t bytes) override;
 

@@ -401,7 +401,8 @@ typedef struct mtp_session_options {
   int prefix_cache;           /* 0 or 1 */
   int32_t logits;             /* an mtp_logits */
   uint32_t rounds_per_launch; /* rounds that run on the device without the host
-                                 between them; 0: 1 on a CPU, 16 on a GPU */
+                                 between them; 0: 1 on a CPU; on a GPU as the
+                                 profile says, else 16 */
   int deterministic; /* 1: prompts use the plan's own kernels only. 0: on
                         a GPU the vendor's library multiplies whole
                         chunks. A prompt may then reuse pages that

@@ -196,10 +196,10 @@ struct SessionOptions {
   bool separatePrompts = false;
   /// Maximum number of rounds that run on the device without the host between
   /// them, limited by the artifact. On a GPU this hides the host's time. A new
-  /// sequence waits for the end of one round only. Zero: 1 on a CPU, 16 on a
-  /// GPU. Fewer run if pages are short, prompts wait, or a sequence has more
-  /// than 8 end and stop tokens. One round runs if logits are kept or a request
-  /// asks for outputs or log-probabilities.
+  /// sequence waits for the end of two rounds at most. Zero: 1 on a CPU; on a
+  /// GPU as a profile says, else 16. Fewer run if pages are short, prompts
+  /// wait, or a sequence has more than 8 end and stop tokens. One round runs if
+  /// logits are kept or a request asks for outputs or log-probabilities.
   uint32_t roundsPerLaunch = 0;
   /// Numbers of slots, 1 to `maxSlots`, whose rounds run their own programs.
   /// Others run the next larger one with padding rows, whose pages stay out of

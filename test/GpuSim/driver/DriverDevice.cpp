@@ -152,6 +152,10 @@ static int attributeOf(CUdevice_attribute attribute, bool &known) {
     return 50 << 20;
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
     return 1;
+  case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+    return 1'980'000;
+  case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+    return 2'619'000;
   default:
     known = false;
     return 0;

@@ -158,7 +158,8 @@ class SessionOptions(TypedDict, total=False):
     separate_prompts: bool
     """Compute prompts in passes of their own only."""
     rounds_per_launch: int
-    """Most rounds on the device without the host between them; 0: 1 on a CPU, 16 on a GPU."""
+    """Most rounds on the device without the host between them; 0: 1 on a CPU; on a GPU as the
+    profile says, else 16."""
     capture_sizes: Sequence[int]
     """Numbers of slots whose rounds run their own programs. Others run the next larger one with
     padding rows. Empty: on a GPU as a profile says, else all."""
