@@ -52,11 +52,12 @@ static cl::opt<int64_t> maxRows(
              "are more are trimmed (default: 0, all of them)"),
     cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> catchUpRows(
-    "catch-up-rows", cl::init(0),
+    "catch-up-rows",
     cl::desc(
         "tokens that drafters may lag in rounds without drafts and "
-        "be refreshed, for a hidden state each that a slot keeps (default: "
-        "0, none)"),
+        "be refreshed, for a hidden state each that a slot keeps; 0: none "
+        "(default: 64 for drafters with cache entries of the model's hidden "
+        "states, else 0)"),
     cl::value_desc("tokens"), cl::cat(category));
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
@@ -256,7 +257,8 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
   options.maxRows = maxRows;
-  options.catchUpRows = catchUpRows;
+  if (catchUpRows.getNumOccurrences())
+    options.catchUpRows = catchUpRows;
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;

@@ -9,6 +9,8 @@ namespace mtp::importer {
 namespace {
 
 constexpr int64_t kDefaultK = 3;
+/// The default of --catch-up-rows (runtime/exec/DESIGN.md).
+constexpr int64_t kDefaultCatchUpRows = 64;
 
 /// Returns the number of the model's modules that draft.
 int64_t planModules(const ModelConfig &config, const ImportOptions &options,
@@ -219,6 +221,27 @@ Result<int64_t> planDepth(const ModelConfig &config,
   return maxK;
 }
 
+/// Returns true if the drafter's caches have entries of the target's hidden
+/// states. Other drafters have no entries, or entries of tokens alone.
+bool keepsHiddenStates(const DraftPlan &plan) {
+  if (!plan.folder)
+    return plan.modules > 0;
+  switch (plan.folder->method) {
+  case FolderMethod::Eagle:
+  case FolderMethod::Eagle3:
+  case FolderMethod::PEagle:
+  case FolderMethod::DFlash:
+  case FolderMethod::DSpark:
+  case FolderMethod::Heads:
+    return true;
+  case FolderMethod::Medusa:
+  case FolderMethod::Model:
+  case FolderMethod::Pard:
+    return false;
+  }
+  return false;
+}
+
 } // namespace
 
 Result<DraftPlan> planDrafts(const ModelConfig &config,
@@ -248,6 +271,8 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.maxNodes = options.drafter.kind == DrafterKind::Lookahead
                       ? options.drafter.lookahead.rows()
                       : plan.tree.window();
+  plan.catchUpRows = options.catchUpRows.value_or(
+      keepsHiddenStates(plan) ? kDefaultCatchUpRows : 0);
   return plan;
 }
 

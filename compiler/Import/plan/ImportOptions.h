@@ -44,7 +44,10 @@ struct ImportOptions {
   /// The number of rows that a round verifies for all slots. 0: all of their
   /// windows.
   int64_t maxRows = 0;
-  int64_t catchUpRows = 0;
+  /// The number of hidden states that a slot keeps for drafters that missed
+  /// rounds. The default is 64 if the drafter has cache entries of the target's
+  /// hidden states, and 0 for all others.
+  std::optional<int64_t> catchUpRows;
   int64_t page = 16;
   /// The drafter, and a lookup that takes precedence over it in each slot where
   /// it finds drafts.
