@@ -120,6 +120,21 @@ TEST(ProfilePlan, ComparesAFileAtEqualCost) {
       << decision->text;
 }
 
+TEST(ProfilePlan, ChoosesTheDraftsOfABlock) {
+  profile::Profile profile = profileOf(1e-4);
+  profile.model.drafter = "dflash:chain";
+  profile.nodes = {};
+  Result<ProfileDecision> decision = decide(profile, {});
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxK, 2);
+  EXPECT_TRUE(decision->model.choosesK);
+  EXPECT_TRUE(has(decision->text, "best block: k = 2, ")) << decision->text;
+  EXPECT_TRUE(has(decision->text, "chosen: chain, -k 2: ")) << decision->text;
+  ProfileRequest request;
+  request.maxK = 1;
+  EXPECT_FALSE(decide(profile, request)->model.choosesK);
+}
+
 TEST(ProfilePlan, NamesWhatIsMissing) {
   profile::Profile profile = profileOf(1e-4);
   profile.nodes.counts.clear();

@@ -97,7 +97,7 @@ static cl::opt<std::string> profilePath(
     cl::desc("a profile of mtp-tune: decides between a chain and a static "
              "tree of the measured ranks, with the shape that gives the most "
              "tokens per second, if --draft-tree does not; and the number of "
-             "drafts of a chain, if -k does not"),
+             "drafts of a chain or a block, if -k does not"),
     cl::value_desc("file"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",

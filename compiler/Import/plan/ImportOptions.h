@@ -32,6 +32,8 @@ struct ProfiledModel {
   std::string drafter;
   /// Tokens with counts are below this number.
   int64_t leastVocab = 0;
+  /// Whether the profile decided `maxK`, so that a drafter may limit it.
+  bool choosesK = false;
 };
 
 struct ImportOptions {

@@ -118,6 +118,7 @@ Result<ProfileDecision> decideByProfile(const std::string &path,
                          measured.model.drafter, "', on '", (*machine)->name,
                          "'\n", profile::treeText(*report));
   MTP_RETURN_IF_ERROR(apply(*report, request, decision));
+  decision.model.choosesK = decision.maxK && !request.maxK;
   decision.model.drafter = measured.model.drafter;
   if (!measured.tokens.counts.empty())
     decision.model.leastVocab =
