@@ -46,10 +46,11 @@ static cl::opt<int64_t> roundPromptRows(
     cl::desc("rows of a prompt that a round may have beside its own, at most "
              "--prefill-chunk (default: 0, prompts have passes of their own)"),
     cl::value_desc("rows"), cl::cat(category));
-static cl::opt<int64_t> maxRows(
-    "max-verify-tokens", cl::init(0),
+static cl::opt<std::string> maxRows(
+    "max-verify-tokens", cl::init("0"),
     cl::desc("rows of all slots together that a round verifies; drafts that "
-             "are more are trimmed (default: 0, all of them)"),
+             "are more are trimmed (default: 0, all of them); profile: what "
+             "pays by --profile"),
     cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> catchUpRows(
     "catch-up-rows",
@@ -203,11 +204,27 @@ static void readTypes(ImportOptions &options) {
     options.kvType = kvDtype;
 }
 
+/// Reads --max-verify-tokens; a profile decides later.
+static mtp::Status readMaxRows(ImportOptions &options) {
+  if (maxRows == "profile") {
+    if (profilePath.getNumOccurrences())
+      return mtp::okStatus();
+    return mtp::invalidArgument(
+        "--max-verify-tokens: expected --profile with profile, got none");
+  }
+  if (llvm::StringRef(maxRows).getAsInteger(0, options.maxRows))
+    return mtp::invalidArgument(
+        "--max-verify-tokens: expected a number of rows or profile, got '" +
+        maxRows + "'");
+  return mtp::okStatus();
+}
+
 /// Reads --draft-tree, -k and --profile, which decides what the others leave
 /// open.
 static mtp::Status readTree(ImportOptions &options) {
   if (maxK.getNumOccurrences())
     options.maxK = maxK;
+  MTP_RETURN_IF_ERROR(readMaxRows(options));
   if (!profilePath.getNumOccurrences()) {
     MTP_ASSIGN_OR_RETURN(options.tree,
                          mtp::importer::parseDraftTree(std::string(draftTree)));
@@ -218,10 +235,13 @@ static mtp::Status readTree(ImportOptions &options) {
     request.tree = draftTree;
   request.maxK = options.maxK;
   request.maxBatch = maxBatch;
+  request.limitsRows = maxRows == "profile";
   MTP_ASSIGN_OR_RETURN(mtp::importer::ProfileDecision decision,
                        mtp::importer::decideByProfile(profilePath, request));
   options.tree = decision.tree;
   options.maxK = decision.maxK;
+  if (request.limitsRows)
+    options.maxRows = decision.maxRows;
   options.profiled = decision.model;
   llvm::errs() << "mtp-import: note: " << decision.text;
   return mtp::okStatus();
@@ -256,7 +276,6 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
-  options.maxRows = maxRows;
   if (catchUpRows.getNumOccurrences())
     options.catchUpRows = catchUpRows;
   options.page = page;
