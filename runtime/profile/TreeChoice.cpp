@@ -157,6 +157,32 @@ double NodeRates::pathRate(const Path &path) const {
   return all;
 }
 
+Result<std::vector<double>> profile::acceptedByDepth(const Profile &profile) {
+  MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
+  MTP_ASSIGN_OR_RETURN(NodeRates rates, NodeRates::of(profile));
+  std::vector<double> accepted;
+  if (drafts.isChain()) {
+    double all = 1;
+    for (size_t depth = 1; (all *= rates.rate(depth, 0)) > 0; ++depth)
+      accepted.push_back(all);
+    return accepted;
+  }
+  // Each round tries the first node. An accepted node is counted in each round
+  // that accepts it, whichever other nodes the round has.
+  uint64_t rounds = 0;
+  for (const auto &[path, count] : profile.nodes.counts)
+    if (path.size() == 1)
+      rounds = std::max(rounds, count.tried);
+  for (const auto &[path, count] : profile.nodes.counts) {
+    accepted.resize(std::max(accepted.size(), path.size()));
+    accepted[path.size() - 1] +=
+        double(count.accepted) / double(std::max<uint64_t>(rounds, 1));
+  }
+  for (double &share : accepted)
+    share = std::min(share, 1.0);
+  return accepted;
+}
+
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//

@@ -71,6 +71,12 @@ private:
   std::map<std::pair<size_t, uint32_t>, double> rates;
 };
 
+/// Returns by depth how often a round accepts a draft of that depth from the
+/// drafter that was measured, the first depth first. A chain's rates are those
+/// of its positions. A tree's are the sum over its nodes, whatever the tree of
+/// a round was. Fails like NodeRates::of().
+Result<std::vector<double>> acceptedByDepth(const Profile &profile);
+
 /// The time of a round by its size, from the costs of a machine. Plain steps of
 /// n slots give the time of a pass over n rows. Rounds with drafts give the
 /// time of more rows, and of a drafter's pass.

@@ -255,6 +255,31 @@ TEST(TreeChoice, ABlockHasOnePass) {
   EXPECT_FALSE(MeasuredDrafts::of(profile)->isBlock());
 }
 
+TEST(TreeChoice, AddsTheNodesOfADepth) {
+  Profile profile;
+  profile.model.drafter = "hass:dynamic:2,2,5";
+  profile.nodes.counts = {{{0}, {1000, 500}},
+                          {{1}, {900, 100}},
+                          {{0, 0}, {500, 200}},
+                          {{0, 1}, {300, 50}},
+                          {{1, 0}, {100, 30}}};
+  Result<std::vector<double>> tree = acceptedByDepth(profile);
+  ASSERT_TRUE(tree) << tree.status().message();
+  ASSERT_EQ(tree->size(), 2u);
+  EXPECT_NEAR((*tree)[0], 0.6, 1e-9);
+  EXPECT_NEAR((*tree)[1], 0.28, 1e-9);
+  // A chain has its outcomes by position.
+  profile.model.drafter = "hass:chain";
+  profile.nodes = {};
+  profile.outcomes.resize(1);
+  profile.outcomes[0].tried = {1000, 800, 10};
+  profile.outcomes[0].accepted = {800, 560, 9};
+  Result<std::vector<double>> chain = acceptedByDepth(profile);
+  ASSERT_TRUE(chain && chain->size() == 2);
+  EXPECT_NEAR((*chain)[0], 0.8, 1e-9);
+  EXPECT_NEAR((*chain)[1], 0.56, 1e-9);
+}
+
 TEST(TreeChoice, ErrorsTellWhatIsMissing) {
   auto message = [](const std::string &drafter) {
     Profile none;

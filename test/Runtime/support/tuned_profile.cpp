@@ -51,8 +51,8 @@ static void addDrafts(profile::Profile &made, profile::MachineCosts &machine,
     }
 }
 
-/// Adds costs, and outcomes of a chain whose accepted drafts are `count`
-/// tokens.
+/// Adds costs, and outcomes of drafts whose accepted ones are `count` tokens. A
+/// tree's nodes have two ranks at the first depth.
 static void addVocabulary(profile::Profile &made,
                           profile::MachineCosts &machine, uint32_t vocab,
                           uint32_t count) {
@@ -63,6 +63,12 @@ static void addVocabulary(profile::Profile &made,
   for (uint32_t batch : {1, 2})
     for (uint32_t k = 0; k <= 2; ++k)
       addCost(machine, batch, k, 1e-3 + 5e-4 * k);
+  const std::string &name = made.model.drafter;
+  if (name.find(":tree:") != name.npos || name.find(":dynamic:") != name.npos)
+    made.nodes.counts = {{{0}, {10'000, 6000}},
+                         {{1}, {10'000, 2000}},
+                         {{0, 0}, {6000, 4500}},
+                         {{1, 0}, {2000, 1500}}};
 }
 
 int main(int argc, char **argv) {
