@@ -4,6 +4,7 @@
 #include "compiler/Artifact/PlanLayout.h"
 #include "dialects/MTP/IR/RuleAttrs.h"
 #include "passes/support/Envelope.h"
+#include "passes/support/RoundStates.h"
 #include "runtime/json/JsonWriter.h"
 #include "runtime/schema/DeviceLoop.h"
 #include "runtime/schema/LogitRules.h"
@@ -51,6 +52,9 @@ struct Plan {
   int64_t stateBytes = 0;
   /// Bytes that recurrent layers carry for a slot.
   int64_t recurrentBytes = 0;
+  /// Bytes of the hidden states that a slot keeps for drafters that missed
+  /// rounds.
+  int64_t catchUpBytes = 0;
   /// Bytes of a slot's rules and masks, and how many of them grow with the
   /// number of tokens of the vocabulary.
   int64_t ruleBytes = 0, ruleTokenBytes = 0, ruleTokens = 0;
@@ -141,6 +145,8 @@ static FailureOr<Plan> makePlan(ModuleOp module) {
     if (state.getRebuild() == mlir::mtp::Rebuild::Run)
       plan.recurrentBytes += bytes;
     std::string_view name = state.getSymName();
+    if (state.getSymName() == mlir::mtp::states::kRecentHidden)
+      plan.catchUpBytes += bytes;
     if (::mtp::isRuleState(name))
       plan.ruleBytes += bytes;
     if (name == ::mtp::kTokenCounts || name == ::mtp::kLogitBias ||
@@ -291,6 +297,7 @@ static std::string jsonReport(const Plan &plan) {
   json.field("arena_bytes", plan.arenaBytes);
   json.field("state_bytes", plan.stateBytes);
   json.field("recurrent_bytes_per_slot", plan.recurrentBytes);
+  json.field("catch_up_bytes_per_slot", plan.catchUpBytes);
   json.field("rule_bytes_per_slot", plan.ruleBytes);
   json.field("rule_bytes_of_tokens", plan.ruleTokenBytes);
   json.field("kv_bytes_per_token", plan.kvBytesPerToken);
@@ -440,6 +447,8 @@ static void printText(const Plan &plan, llvm::raw_ostream &os) {
   line("state", plan.stateBytes);
   if (plan.recurrentBytes > 0)
     line("recurrent per slot", plan.recurrentBytes);
+  if (plan.catchUpBytes > 0)
+    line("catch-up per slot", plan.catchUpBytes);
   if (plan.ruleTokens > 0) {
     line("rules per slot", plan.ruleBytes);
     printRuleBytes(plan, os);

@@ -233,7 +233,7 @@ Status checkSizes(mlir::ModuleOp module, int64_t maxK, int64_t maxContext,
     return invalidArgument("--max-mixed-prefill-tokens");
   if (!isValid(0, options.maxBatch, 2, 1, 1, 0, options.maxRows))
     return invalidArgument("--max-verify-tokens");
-  if (!isValid(0, 1, 2, 1, 1, 0, 0, options.catchUpRows))
+  if (!isValid(0, 1, 2, 1, 1, 0, 0, options.catchUpRows.value_or(0)))
     return invalidArgument("--catch-up-rows");
   return okStatus();
 }
@@ -348,7 +348,7 @@ Status emitHeader(ModelContext &context, mlir::ModuleOp module,
       [&] { return module.emitError(); }, builder.getContext(),
       context.draft.maxK, options.maxBatch, maxContext, options.prefillChunk,
       options.page, context.draft.maxNodes, options.roundPromptRows,
-      options.maxRows, options.catchUpRows);
+      options.maxRows, context.draft.catchUpRows);
   if (!envelope)
     return invalidArgument("the envelope is not valid");
   module->setAttr(mlir::mtp::kEnvelopeAttr, envelope);

@@ -39,6 +39,18 @@ static uint32_t numberAfter(std::string_view name, std::string_view key,
   return number;
 }
 
+/// Returns whether a drafter makes all drafts of a round in one pass. Its name
+/// begins with a method (toString() of compiler/Import/drafters), after a
+/// lookup that comes before it.
+static bool draftsBlocks(std::string_view name) {
+  constexpr std::string_view kBefore = " before ";
+  if (size_t at = name.find(kBefore); at != std::string_view::npos)
+    name.remove_prefix(at + kBefore.size());
+  std::string_view method = name.substr(0, name.find(':'));
+  return method == "dflash" || method == "dspark" || method == "pard" ||
+         method == "p-eagle";
+}
+
 Result<MeasuredDrafts> MeasuredDrafts::of(const Profile &profile) {
   const std::string &name = profile.model.drafter;
   if (name.find("lookahead") != std::string::npos)
@@ -47,6 +59,7 @@ Result<MeasuredDrafts> MeasuredDrafts::of(const Profile &profile) {
                "arranges, got '",
                name, "'"));
   MeasuredDrafts drafts;
+  drafts.isOnePass = draftsBlocks(name);
   // By depth of the parent, the nodes that have children.
   std::vector<std::set<Path>> parents;
   for (const auto &[path, count] : profile.nodes.counts) {
@@ -70,6 +83,8 @@ Result<MeasuredDrafts> MeasuredDrafts::of(const Profile &profile) {
 }
 
 double MeasuredDrafts::moreRows(uint32_t k, double slots) const {
+  if (isOnePass)
+    return k > 0 ? slots * k - 1 : 0;
   double more = 0;
   for (uint32_t pass = 0; pass < k; ++pass)
     more += slots * rows[std::min<size_t>(pass, rows.size() - 1)] - 1;
@@ -142,9 +157,49 @@ double NodeRates::pathRate(const Path &path) const {
   return all;
 }
 
+Result<std::vector<double>> profile::acceptedByDepth(const Profile &profile) {
+  MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
+  MTP_ASSIGN_OR_RETURN(NodeRates rates, NodeRates::of(profile));
+  std::vector<double> accepted;
+  if (drafts.isChain()) {
+    double all = 1;
+    for (size_t depth = 1; (all *= rates.rate(depth, 0)) > 0; ++depth)
+      accepted.push_back(all);
+    return accepted;
+  }
+  // Each round tries the first node. An accepted node is counted in each round
+  // that accepts it, whichever other nodes the round has.
+  uint64_t rounds = 0;
+  for (const auto &[path, count] : profile.nodes.counts)
+    if (path.size() == 1)
+      rounds = std::max(rounds, count.tried);
+  for (const auto &[path, count] : profile.nodes.counts) {
+    accepted.resize(std::max(accepted.size(), path.size()));
+    accepted[path.size() - 1] +=
+        double(count.accepted) / double(std::max<uint64_t>(rounds, 1));
+  }
+  for (double &share : accepted)
+    share = std::min(share, 1.0);
+  return accepted;
+}
+
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
+
+/// Returns the number of nodes with children by their depth; the anchor is at
+/// depth 0.
+static std::vector<size_t> parentsByDepth(const std::vector<Path> &paths) {
+  std::vector<size_t> counts;
+  for (const Path &path : paths) {
+    // Children of a node start with the best one.
+    if (path.back() != 0)
+      continue;
+    counts.resize(std::max(counts.size(), path.size()));
+    ++counts[path.size() - 1];
+  }
+  return counts;
+}
 
 double RoundCosts::target(double rows) const {
   auto above = steps.lower_bound(rows);
@@ -159,6 +214,20 @@ double RoundCosts::target(double rows) const {
   return below->second + share * (above->second - below->second);
 }
 
+double RoundCosts::drafting(uint32_t k, double slots) const {
+  return drafts.passes(k) * draft + drafts.moreRows(k, slots) * draftRow;
+}
+
+double RoundCosts::drafting(const std::vector<Path> &paths,
+                            double slots) const {
+  if (drafts.isBlock())
+    return drafting(uint32_t(paths.size()), slots);
+  double seconds = 0;
+  for (size_t count : parentsByDepth(paths))
+    seconds += drafter(slots * double(count));
+  return seconds;
+}
+
 std::vector<uint32_t> RoundCosts::measuredRows() const {
   std::vector<uint32_t> rows;
   for (const auto &[count, seconds] : steps)
@@ -169,15 +238,15 @@ std::vector<uint32_t> RoundCosts::measuredRows() const {
 /// Fits the three unknown times to rounds with drafts: least squares with
 /// numbers of at least 0, one unknown after another.
 void RoundCosts::fit(const std::vector<Cost> &rounds,
-                     const MachineCosts &machine,
-                     const MeasuredDrafts &drafts) {
+                     const MachineCosts &machine) {
   constexpr int kSweeps = 2000;
   std::array<double *, 3> unknowns = {&row, &draft, &draftRow};
   double most = steps.rbegin()->first;
   std::vector<std::array<double, 3>> factors;
   std::vector<double> rest;
   for (const Cost &cost : rounds) {
-    factors.push_back({std::max(double(cost.rows) - most, 0.0), double(cost.k),
+    factors.push_back({std::max(double(cost.rows) - most, 0.0),
+                       double(drafts.passes(cost.k)),
                        drafts.moreRows(cost.k, cost.batch)});
     rest.push_back(machine.secondsOf(cost) -
                    target(std::min(double(cost.rows), most)));
@@ -201,6 +270,7 @@ void RoundCosts::fit(const std::vector<Cost> &rounds,
 Result<RoundCosts> RoundCosts::of(const MachineCosts &machine,
                                   const MeasuredDrafts &drafts) {
   RoundCosts costs;
+  costs.drafts = drafts;
   std::map<double, std::vector<double>> plain;
   std::vector<Cost> rounds;
   for (const Cost &cost : machine.costs) {
@@ -225,27 +295,13 @@ Result<RoundCosts> RoundCosts::of(const MachineCosts &machine,
                   double(seconds.size());
     before = costs.steps[rows] = std::max(before, mean);
   }
-  costs.fit(rounds, machine, drafts);
+  costs.fit(rounds, machine);
   return costs;
 }
 
 //===----------------------------------------------------------------------===//
 // Search
 //===----------------------------------------------------------------------===//
-
-/// Returns the number of nodes with children by their depth; the anchor is at
-/// depth 0.
-static std::vector<size_t> parentsByDepth(const std::vector<Path> &paths) {
-  std::vector<size_t> counts;
-  for (const Path &path : paths) {
-    // Children of a node start with the best one.
-    if (path.back() != 0)
-      continue;
-    counts.resize(std::max(counts.size(), path.size()));
-    ++counts[path.size() - 1];
-  }
-  return counts;
-}
 
 size_t TreeChoice::width() const {
   std::vector<size_t> counts = parentsByDepth(paths);
@@ -272,10 +328,8 @@ TreeSearch::TreeSearch(NodeRates rates, RoundCosts costs, const Load &load)
 
 double TreeSearch::secondsOf(const std::vector<Path> &paths,
                              double slots) const {
-  double seconds = costs.target(slots * double(paths.size() + 1));
-  for (size_t count : parentsByDepth(paths))
-    seconds += costs.drafter(slots * double(count));
-  return seconds;
+  return costs.target(slots * double(paths.size() + 1)) +
+         costs.drafting(paths, slots);
 }
 
 TreeChoice TreeSearch::evaluate(std::vector<Path> paths) const {
@@ -349,7 +403,6 @@ uint32_t TreeSearch::bestRows(const TreeLimits &limits, uint32_t slots) const {
 
 void TreeSearch::addMeasured(const Profile &profile,
                              const MachineCosts &machine,
-                             const MeasuredDrafts &drafts,
                              TreeReport &report) const {
   report.drafter = profile.model.drafter;
   for (const Cost &cost : machine.costs)
@@ -370,9 +423,7 @@ void TreeSearch::addMeasured(const Profile &profile,
   }
   auto seconds = [&](double slots) {
     return costs.target(slots * (report.measuredNodes + 1)) +
-           report.measuredK * costs.drafter(1) +
-           drafts.moreRows(report.measuredK, slots) *
-               (costs.drafter(2) - costs.drafter(1));
+           costs.drafting(report.measuredK, slots);
   };
   measured.seconds = seconds(1);
   measured.gain = 0;
@@ -394,8 +445,9 @@ Result<TreeReport> profile::chooseTree(const Profile &profile,
   MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
   TreeReport report;
   report.ranks = rates.ranks();
+  report.isBlock = drafts.isBlock();
   TreeSearch search(std::move(rates), std::move(costs), profile.load);
-  search.addMeasured(profile, machine, drafts, report);
+  search.addMeasured(profile, machine, report);
   TreeLimits chains = limits;
   chains.ranks = 1;
   report.chain = search.best(chains);
@@ -446,6 +498,9 @@ std::string profile::gainText(const TreeReport &report, const TreeChoice &of) {
 std::string profile::treeVerdict(const TreeReport &report) {
   if (report.tree.paths.empty())
     return "no drafts pay: plain steps are the fastest";
+  if (report.isBlock)
+    return strCat("a block of ", report.chain.depth(),
+                  " drafts, made in one pass, is the best");
   if (report.ranks == 1)
     return "trees are unknown: only drafts of rank 0 were measured; measure a "
            "dynamic tree";
@@ -458,10 +513,12 @@ std::string profile::treeVerdict(const TreeReport &report) {
 std::string profile::treeText(const TreeReport &report) {
   std::string text =
       strCat("measured: ", report.measuredNodes, " nodes, depth ",
-             report.measuredK, ", ", choiceText(report.measured),
-             "\nbest chain: k = ", report.chain.depth(), ", ",
-             choiceText(report.chain), "\nbest tree: ", shapeText(report.tree),
-             ", ", choiceText(report.tree), "\n");
+             report.measuredK, ", ", choiceText(report.measured), "\nbest ",
+             report.isBlock ? "block" : "chain", ": k = ", report.chain.depth(),
+             ", ", choiceText(report.chain), "\n");
+  if (!report.isBlock)
+    text += strCat("best tree: ", shapeText(report.tree), ", ",
+                   choiceText(report.tree), "\n");
   if (report.given)
     text += strCat("given tree: ", shapeText(*report.given), ", ",
                    choiceText(*report.given), "\n");

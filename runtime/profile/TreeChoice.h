@@ -35,12 +35,16 @@ public:
 
   /// Whether only drafts of rank 0 were made.
   bool isChain() const { return !isTree; }
+  /// Whether one pass makes all drafts of a round, in a row each.
+  bool isBlock() const { return isOnePass; }
+  /// Returns the passes of a drafter in a round of `k` drafts.
+  uint32_t passes(uint32_t k) const { return isOnePass && k > 0 ? 1 : k; }
   /// Returns the rows of all passes of a drafter in a round of `k` drafts,
   /// without the first row of each pass.
   double moreRows(uint32_t k, double slots) const;
 
 private:
-  bool isTree = false;
+  bool isTree = false, isOnePass = false;
   /// Rows of a slot by pass. Further passes have the rows of the last one.
   std::vector<double> rows = {1};
 };
@@ -67,6 +71,12 @@ private:
   std::map<std::pair<size_t, uint32_t>, double> rates;
 };
 
+/// Returns by depth how often a round accepts a draft of that depth from the
+/// drafter that was measured, the first depth first. A chain's rates are those
+/// of its positions. A tree's are the sum over its nodes, whatever the tree of
+/// a round was. Fails like NodeRates::of().
+Result<std::vector<double>> acceptedByDepth(const Profile &profile);
+
 /// The time of a round by its size, from the costs of a machine. Plain steps of
 /// n slots give the time of a pass over n rows. Rounds with drafts give the
 /// time of more rows, and of a drafter's pass.
@@ -81,15 +91,20 @@ public:
   double target(double rows) const;
   /// Returns the seconds of a drafter's pass over `rows` rows.
   double drafter(double rows) const { return draft + draftRow * (rows - 1); }
+  /// Returns the seconds of the measured drafter's passes in a round of `k`
+  /// drafts.
+  double drafting(uint32_t k, double slots) const;
+  /// Returns the seconds of the drafter's passes over the nodes of a tree.
+  double drafting(const std::vector<Path> &paths, double slots) const;
   /// Returns the largest number of slots that was measured.
   uint32_t mostSlots() const { return slots; }
   /// Returns the numbers of rows of the measured plain steps.
   std::vector<uint32_t> measuredRows() const;
 
 private:
-  void fit(const std::vector<Cost> &rounds, const MachineCosts &machine,
-           const MeasuredDrafts &drafts);
+  void fit(const std::vector<Cost> &rounds, const MachineCosts &machine);
 
+  MeasuredDrafts drafts;
   /// Seconds by rows. Beyond the last one, each row takes `row` more.
   std::map<double, double> steps;
   double row = 0, draft = 0, draftRow = 0;
@@ -143,7 +158,7 @@ public:
   TreeChoice evaluate(std::vector<Path> paths) const;
   /// Fills in the speed of the measured drafts with all k.
   void addMeasured(const Profile &profile, const MachineCosts &machine,
-                   const MeasuredDrafts &drafts, TreeReport &report) const;
+                   TreeReport &report) const;
 
 private:
   /// Grows a tree whose depth is limited, and updates `best`.
@@ -166,6 +181,9 @@ struct TreeReport {
   /// The number of ranks of nodes that have outcomes. With one rank all trees
   /// are chains.
   uint32_t ranks = 1;
+  /// Whether the drafter makes all drafts in one pass, so that its chains are
+  /// blocks.
+  bool isBlock = false;
   TreeChoice chain, tree;
   /// Chains by their number of drafts, from none on.
   std::vector<TreeChoice> chains;

@@ -10,8 +10,6 @@
 using namespace mtp;
 using namespace mtp::profile;
 
-/// The number of outcomes from which a rate is used.
-static constexpr uint64_t kLeastTried = 20;
 /// Sizes are multiples of this number, and the gain that counts.
 static constexpr size_t kStep = 32;
 static constexpr double kLeastGain = 1.01;
@@ -20,52 +18,57 @@ namespace {
 /// Expected speed of rounds by the size of the vocabulary.
 class VocabularySpeed {
 public:
-  VocabularySpeed(const Profile &profile, RoundCosts costs,
-                  MeasuredDrafts drafts)
-      : head(profile.head), costs(std::move(costs)), drafts(std::move(drafts)),
+  VocabularySpeed(const Profile &profile, const MachineCosts &machine,
+                  RoundCosts costs, std::vector<double> accepted)
+      : head(profile.head), costs(std::move(costs)),
+        accepted(std::move(accepted)),
         shares(slotShares(profile.load, this->costs.mostSlots())) {
-    Outcomes outcomes = profile.allOutcomes();
-    for (size_t i = 0; i < outcomes.tried.size(); ++i) {
-      if (outcomes.tried[i] < kLeastTried)
-        break;
-      rates.push_back(double(outcomes.accepted[i]) / double(outcomes.tried[i]));
-    }
+    for (const Cost &cost : machine.costs)
+      if (cost.work == Work::Round && cost.k > 0) {
+        uint32_t &rows = windows[cost.k];
+        rows = std::max(rows, cost.rows / cost.batch);
+      }
   }
 
-  bool hasRates() const { return !rates.empty(); }
-
-  /// Returns the tokens per second over plain steps, with the best number of
-  /// drafts for each number of slots. The head has `columns` columns and keeps
-  /// a share of the accepted drafts.
+  /// Returns the tokens per second over plain steps, with the best of the
+  /// measured numbers of drafts for each number of slots. The head has
+  /// `columns` columns and keeps a share of the accepted nodes.
   double gain(double columns, double kept) const {
     double sum = 0;
     for (const auto &[slots, share] : shares) {
-      double best = 1, tokens = 1, all = 1;
-      for (uint32_t k = 1; k <= rates.size(); ++k) {
-        all *= rates[k - 1] * kept;
-        tokens += all;
-        best = std::max(best, tokens * costs.target(slots) /
-                                  seconds(k, slots, columns));
-      }
+      double best = 1;
+      for (const auto &[k, rows] : windows)
+        best = std::max(best, tokensOf(k, kept) * costs.target(slots) /
+                                  seconds(k, rows, slots, columns));
       sum += share * best;
     }
     return sum;
   }
 
 private:
-  double seconds(uint32_t k, double slots, double columns) const {
-    double passes =
-        k * costs.drafter(1) +
-        drafts.moreRows(k, slots) * (costs.drafter(2) - costs.drafter(1));
+  /// Returns the tokens of a slot per round. A draft is kept with all drafts
+  /// above it.
+  double tokensOf(uint32_t k, double kept) const {
+    double tokens = 1, all = 1;
+    for (size_t depth = 0; depth < std::min<size_t>(k, accepted.size());
+         ++depth)
+      tokens += accepted[depth] * (all *= kept);
+    return tokens;
+  }
+
+  double seconds(uint32_t k, uint32_t rows, double slots,
+                 double columns) const {
     double saved = head.share * (1 - columns / head.vocab);
-    return costs.target(slots * (k + 1)) + passes * (1 - saved);
+    return costs.target(slots * rows) + costs.drafting(k, slots) * (1 - saved);
   }
 
   DraftHead head;
   RoundCosts costs;
-  MeasuredDrafts drafts;
+  /// By depth, how often the whole vocabulary's drafts are accepted.
+  std::vector<double> accepted;
   std::map<uint32_t, double> shares;
-  std::vector<double> rates;
+  /// Verified rows of a slot by k.
+  std::map<uint32_t, uint32_t> windows;
 };
 } // namespace
 
@@ -107,23 +110,16 @@ profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
         "head: expected a drafter whose head reads the whole vocabulary, got "
         "none; measure such an artifact with mtp-tune");
   MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
-  if (!drafts.isChain())
-    return failedPrecondition(strCat("model.drafter: expected a chain, got '",
-                                     profile.model.drafter, "'"));
   MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
-  VocabularySpeed speed(profile, std::move(costs), drafts);
+  MTP_ASSIGN_OR_RETURN(std::vector<double> accepted, acceptedByDepth(profile));
+  VocabularySpeed speed(profile, machine, std::move(costs),
+                        std::move(accepted));
   auto order = tokensByCount(profile.tokens, profile.head.vocab);
-  if (!speed.hasRates()) {
-    std::vector<uint64_t> tried = profile.allOutcomes().tried;
-    return failedPrecondition(strCat(
-        "outcomes.tried: expected at least ", kLeastTried, " of draft 1, got ",
-        tried.empty() ? 0 : tried[0], "; measure longer texts"));
-  }
   if (order.empty())
     return failedPrecondition(
         strCat("tokens: expected tokens that were accepted at least ",
                kLeastTokenCount, " times, got none; measure longer texts"));
-  uint64_t kept = 0, accepted = acceptedDrafts(profile);
+  uint64_t kept = 0, all = acceptedDrafts(profile);
   VocabularyChoice choice;
   choice.vocab = profile.head.vocab;
   choice.counted = uint32_t(order.size());
@@ -133,7 +129,7 @@ profile::chooseVocabulary(const Profile &profile, const MachineCosts &machine) {
     kept += order[size - 1].first;
     if (size % kStep != 0 && size != order.size())
       continue;
-    double covered = double(kept) / double(accepted);
+    double covered = double(kept) / double(all);
     double gain = speed.gain(double(size), covered) / whole;
     if (gain < kLeastGain || gain <= choice.gain)
       continue;

@@ -35,8 +35,9 @@ struct VocabularyChoice {
 /// Chooses the vocabulary of drafts with the most tokens per second, a mean
 /// over the profile's load. The tokens are the ones that were accepted most
 /// often. Tokens without counts are taken for tokens that the choice loses. A
-/// gain of less than 1 % counts as none. Fails if the profile lacks the
-/// drafter's head, counts of tokens or costs.
+/// gain of less than 1 % counts as none. A chain has the acceptance of its
+/// positions and a tree that of its nodes. Fails if the profile lacks the
+/// drafter's head, acceptance, counts of tokens or costs.
 Result<VocabularyChoice> chooseVocabulary(const Profile &profile,
                                           const MachineCosts &machine);
 

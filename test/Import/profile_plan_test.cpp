@@ -120,6 +120,76 @@ TEST(ProfilePlan, ComparesAFileAtEqualCost) {
       << decision->text;
 }
 
+/// Returns a profile of a chain whose second draft is never accepted, used by
+/// four slots.
+profile::Profile chainOf(const std::string &drafter) {
+  profile::Profile profile = profileOf(2e-4);
+  profile.model.drafter = drafter;
+  profile.nodes = {};
+  profile.outcomes[0].accepted[1] = 0;
+  profile.load.slots = {0, 0, 100};
+  return profile;
+}
+
+TEST(ProfilePlan, LimitsRowsIfThatPays) {
+  ProfileRequest request;
+  request.maxK = 2;
+  EXPECT_EQ(decide(chainOf("mtp"), request)->maxRows, 0);
+  request.limitsRows = true;
+  Result<ProfileDecision> decision = decide(chainOf("mtp"), request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxRows, 8);
+  EXPECT_TRUE(has(decision->text, "verified rows: at most 8 of 12, 1."))
+      << decision->text;
+  // Without -k a round has one draft, and all rows pay.
+  request.maxK.reset();
+  decision = decide(chainOf("mtp"), request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxK, 1);
+  EXPECT_EQ(decision->maxRows, 0);
+  EXPECT_TRUE(has(decision->text, "verified rows: all 8; no limit pays"))
+      << decision->text;
+}
+
+TEST(ProfilePlan, LimitsTheRowsOfTrees) {
+  std::string path = testing::TempDir() + "/rows.json";
+  std::ofstream(path) << "[[0], [1], [2], [0, 0], [2, 0], [2, 1], [2, 2]]";
+  profile::Profile profile = profileOf(2e-4);
+  profile.load.slots = {0, 0, 100};
+  ProfileRequest request;
+  request.limitsRows = true;
+  request.tree = path;
+  // The nodes below the third rank do not pay, in the order of the tree's rows.
+  Result<ProfileDecision> decision = decide(profile, request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxRows, 4 * 5);
+  // The sizes of a dynamic tree come from the best tree, all of whose rows pay.
+  request.tree = "dynamic";
+  decision = decide(profile, request);
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxRows, 0);
+  EXPECT_TRUE(has(decision->text, "no limit pays"));
+  request.tree = "dynamic:2,3,8";
+  EXPECT_EQ(std::string(decide(profile, request).status().message()),
+            "--max-verify-tokens: expected a number with "
+            "--draft-tree=dynamic:2,3,8, whose nodes are unknown, got profile");
+}
+
+TEST(ProfilePlan, ChoosesTheDraftsOfABlock) {
+  profile::Profile profile = profileOf(1e-4);
+  profile.model.drafter = "dflash:chain";
+  profile.nodes = {};
+  Result<ProfileDecision> decision = decide(profile, {});
+  ASSERT_TRUE(decision) << decision.status().message();
+  EXPECT_EQ(decision->maxK, 2);
+  EXPECT_TRUE(decision->model.choosesK);
+  EXPECT_TRUE(has(decision->text, "best block: k = 2, ")) << decision->text;
+  EXPECT_TRUE(has(decision->text, "chosen: chain, -k 2: ")) << decision->text;
+  ProfileRequest request;
+  request.maxK = 1;
+  EXPECT_FALSE(decide(profile, request)->model.choosesK);
+}
+
 TEST(ProfilePlan, NamesWhatIsMissing) {
   profile::Profile profile = profileOf(1e-4);
   profile.nodes.counts.clear();

@@ -219,6 +219,67 @@ TEST(TreeChoice, KnowsTheRowsOfTheMeasuredDrafter) {
   EXPECT_TRUE(chain->isChain());
 }
 
+// One pass makes all drafts of a block, with a row for each. Each further pass
+// of a chain would cost 3 ms.
+TEST(TreeChoice, ABlockHasOnePass) {
+  Profile profile;
+  profile.model.drafter = "lookup:3,5 before dflash:chain";
+  profile.outcomes.resize(1);
+  profile.outcomes[0].tried = {1000, 800, 640, 512};
+  profile.outcomes[0].accepted = {800, 640, 512, 10};
+  MachineCosts machine = machineOf(5e-3, 1e-4, 0, 0);
+  auto draftSeconds = [](uint32_t k, uint32_t batch) {
+    return k == 0 ? 0 : 3e-3 + 5e-5 * (batch * k - 1);
+  };
+  for (Cost &cost : machine.costs)
+    cost.lower += draftSeconds(cost.k, cost.batch);
+  Result<MeasuredDrafts> drafts = MeasuredDrafts::of(profile);
+  ASSERT_TRUE(drafts);
+  EXPECT_TRUE(drafts->isBlock());
+  EXPECT_EQ(drafts->moreRows(3, 2), 2 * 3 - 1);
+  EXPECT_EQ(drafts->moreRows(0, 2), 0);
+  EXPECT_EQ(drafts->passes(3), 1u);
+  EXPECT_EQ(drafts->passes(0), 0u);
+  Result<TreeReport> report = chooseTree(profile, machine, {}, 4, {});
+  ASSERT_TRUE(report) << report.status().message();
+  for (uint32_t k = 0; k <= 4; ++k)
+    EXPECT_NEAR(report->chains[k].seconds, 5e-3 + 1e-4 * k + draftSeconds(k, 1),
+                1e-5)
+        << k;
+  EXPECT_EQ(report->chain.depth(), 3u);
+  EXPECT_EQ(treeVerdict(*report),
+            "a block of 3 drafts, made in one pass, is the best");
+  EXPECT_NE(treeText(*report).find("best block: k = 3, "), std::string::npos);
+  EXPECT_EQ(treeText(*report).find("tree"), std::string::npos);
+  profile.model.drafter = "eagle:chain";
+  EXPECT_FALSE(MeasuredDrafts::of(profile)->isBlock());
+}
+
+TEST(TreeChoice, AddsTheNodesOfADepth) {
+  Profile profile;
+  profile.model.drafter = "hass:dynamic:2,2,5";
+  profile.nodes.counts = {{{0}, {1000, 500}},
+                          {{1}, {900, 100}},
+                          {{0, 0}, {500, 200}},
+                          {{0, 1}, {300, 50}},
+                          {{1, 0}, {100, 30}}};
+  Result<std::vector<double>> tree = acceptedByDepth(profile);
+  ASSERT_TRUE(tree) << tree.status().message();
+  ASSERT_EQ(tree->size(), 2u);
+  EXPECT_NEAR((*tree)[0], 0.6, 1e-9);
+  EXPECT_NEAR((*tree)[1], 0.28, 1e-9);
+  // A chain has its outcomes by position.
+  profile.model.drafter = "hass:chain";
+  profile.nodes = {};
+  profile.outcomes.resize(1);
+  profile.outcomes[0].tried = {1000, 800, 10};
+  profile.outcomes[0].accepted = {800, 560, 9};
+  Result<std::vector<double>> chain = acceptedByDepth(profile);
+  ASSERT_TRUE(chain && chain->size() == 2);
+  EXPECT_NEAR((*chain)[0], 0.8, 1e-9);
+  EXPECT_NEAR((*chain)[1], 0.56, 1e-9);
+}
+
 TEST(TreeChoice, ErrorsTellWhatIsMissing) {
   auto message = [](const std::string &drafter) {
     Profile none;

@@ -63,6 +63,35 @@ TEST(VocabularyChoice, WeighsLostDraftsAgainstTheHead) {
             std::string::npos);
 }
 
+// A tree drafts two tokens after the anchor and one below the first. A kept
+// draft needs kept drafts above it.
+TEST(VocabularyChoice, CountsTheNodesOfATree) {
+  for (const char *drafter : {"mtp:tree:4", "mtp:dynamic:2,2,4"}) {
+    Profile profile = wordProfile();
+    profile.model.drafter = drafter;
+    // Nodes count, in place of positions.
+    profile.outcomes[0].tried = {10'000, 8000};
+    profile.outcomes[0].accepted = {8000, 4800};
+    profile.nodes.counts = {
+        {{0}, {5000, 2500}}, {{1}, {5000, 1000}}, {{0, 0}, {2500, 2000}}};
+    MachineCosts machine = machineOf(5e-4);
+    for (Cost &cost : machine.costs) {
+      cost.rows = cost.batch * (cost.k == 0 ? 1 : cost.k + 2);
+      cost.lower += 1e-4 * (cost.rows - 1);
+    }
+    Result<VocabularyChoice> choice = chooseVocabulary(profile, machine);
+    ASSERT_TRUE(choice) << choice.status().message();
+    EXPECT_EQ(choice->tokens.size(), 128u) << drafter;
+    double kept = choice->covered, saved = 0.8 * (1 - 128.0 / 1024);
+    auto gain = [&](double kept, double saved) {
+      double one = (1 + 0.7 * kept) / (1.2 + 0.5 * (1 - saved));
+      double two = (1 + 0.7 * kept + 0.4 * kept * kept) / (1.3 + (1 - saved));
+      return std::max({1.0, one, two});
+    };
+    EXPECT_NEAR(choice->gain, gain(kept, saved) / gain(1, 0), 1e-3) << drafter;
+  }
+}
+
 // Outcomes that were halved say less than the counts of tokens.
 TEST(VocabularyChoice, CoversNoMoreThanTheCountsOfTokens) {
   Profile profile = wordProfile();
@@ -105,9 +134,11 @@ TEST(VocabularyChoice, ErrorsTellWhatIsMissing) {
             "none; measure longer texts");
   EXPECT_EQ(message([](Profile &of) { of.outcomes[0].tried = {19, 8}; }),
             "outcomes.tried: expected at least 20 of draft 1, got 19; measure "
-            "longer texts");
-  EXPECT_EQ(message([](Profile &of) { of.model.drafter = "mtp:tree:9"; }),
-            "model.drafter: expected a chain, got 'mtp:tree:9'");
+            "a model that drafts with mtp-tune");
+  EXPECT_NE(message([](Profile &of) { of.model.drafter = "mtp:tree:9"; })
+                .find("nodes.tried: expected at least 20 of a node of "
+                      "'mtp:tree:9', got 0"),
+            std::string::npos);
   EXPECT_NE(message([](Profile &) {}, {}).find("machines.costs: expected"),
             std::string::npos);
 }

@@ -46,17 +46,19 @@ static cl::opt<int64_t> roundPromptRows(
     cl::desc("rows of a prompt that a round may have beside its own, at most "
              "--prefill-chunk (default: 0, prompts have passes of their own)"),
     cl::value_desc("rows"), cl::cat(category));
-static cl::opt<int64_t> maxRows(
-    "max-verify-tokens", cl::init(0),
+static cl::opt<std::string> maxRows(
+    "max-verify-tokens", cl::init("0"),
     cl::desc("rows of all slots together that a round verifies; drafts that "
-             "are more are trimmed (default: 0, all of them)"),
+             "are more are trimmed (default: 0, all of them); profile: what "
+             "pays by --profile"),
     cl::value_desc("rows"), cl::cat(category));
 static cl::opt<int64_t> catchUpRows(
-    "catch-up-rows", cl::init(0),
+    "catch-up-rows",
     cl::desc(
         "tokens that drafters may lag in rounds without drafts and "
-        "be refreshed, for a hidden state each that a slot keeps (default: "
-        "0, none)"),
+        "be refreshed, for a hidden state each that a slot keeps; 0: none "
+        "(default: 64 for drafters with cache entries of the model's hidden "
+        "states, else 0)"),
     cl::value_desc("tokens"), cl::cat(category));
 static cl::opt<int64_t> page("page", cl::init(16),
                              cl::desc("tokens per cache page (default: 16)"),
@@ -96,7 +98,7 @@ static cl::opt<std::string> profilePath(
     cl::desc("a profile of mtp-tune: decides between a chain and a static "
              "tree of the measured ranks, with the shape that gives the most "
              "tokens per second, if --draft-tree does not; and the number of "
-             "drafts of a chain, if -k does not"),
+             "drafts of a chain or a block, if -k does not"),
     cl::value_desc("file"), cl::cat(category));
 static cl::opt<double> confidence(
     "confidence",
@@ -202,11 +204,27 @@ static void readTypes(ImportOptions &options) {
     options.kvType = kvDtype;
 }
 
+/// Reads --max-verify-tokens; a profile decides later.
+static mtp::Status readMaxRows(ImportOptions &options) {
+  if (maxRows == "profile") {
+    if (profilePath.getNumOccurrences())
+      return mtp::okStatus();
+    return mtp::invalidArgument(
+        "--max-verify-tokens: expected --profile with profile, got none");
+  }
+  if (llvm::StringRef(maxRows).getAsInteger(0, options.maxRows))
+    return mtp::invalidArgument(
+        "--max-verify-tokens: expected a number of rows or profile, got '" +
+        maxRows + "'");
+  return mtp::okStatus();
+}
+
 /// Reads --draft-tree, -k and --profile, which decides what the others leave
 /// open.
 static mtp::Status readTree(ImportOptions &options) {
   if (maxK.getNumOccurrences())
     options.maxK = maxK;
+  MTP_RETURN_IF_ERROR(readMaxRows(options));
   if (!profilePath.getNumOccurrences()) {
     MTP_ASSIGN_OR_RETURN(options.tree,
                          mtp::importer::parseDraftTree(std::string(draftTree)));
@@ -217,10 +235,13 @@ static mtp::Status readTree(ImportOptions &options) {
     request.tree = draftTree;
   request.maxK = options.maxK;
   request.maxBatch = maxBatch;
+  request.limitsRows = maxRows == "profile";
   MTP_ASSIGN_OR_RETURN(mtp::importer::ProfileDecision decision,
                        mtp::importer::decideByProfile(profilePath, request));
   options.tree = decision.tree;
   options.maxK = decision.maxK;
+  if (request.limitsRows)
+    options.maxRows = decision.maxRows;
   options.profiled = decision.model;
   llvm::errs() << "mtp-import: note: " << decision.text;
   return mtp::okStatus();
@@ -255,8 +276,8 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
   options.maxBatch = maxBatch;
   options.prefillChunk = prefillChunk;
   options.roundPromptRows = roundPromptRows;
-  options.maxRows = maxRows;
-  options.catchUpRows = catchUpRows;
+  if (catchUpRows.getNumOccurrences())
+    options.catchUpRows = catchUpRows;
   options.page = page;
   options.depthPolicy = depthPolicy;
   options.hasWeights = !noWeights;

@@ -9,6 +9,8 @@ namespace mtp::importer {
 namespace {
 
 constexpr int64_t kDefaultK = 3;
+/// The default of --catch-up-rows (runtime/exec/DESIGN.md).
+constexpr int64_t kDefaultCatchUpRows = 64;
 
 /// Returns the number of the model's modules that draft.
 int64_t planModules(const ModelConfig &config, const ImportOptions &options,
@@ -42,13 +44,27 @@ Status checkBefore(const ModelConfig &config, const ImportOptions &options) {
   return okStatus();
 }
 
+/// Returns the number of drafts by -k or a profile; `usual` without both. A
+/// profile chooses at most `most`, and a note tells about it.
+int64_t chosenDrafts(const ImportOptions &options, int64_t usual,
+                     int64_t most) {
+  int64_t k = options.maxK.value_or(usual);
+  if (!options.profiled || !options.profiled->choosesK || k <= most)
+    return k;
+  if (options.onNote)
+    options.onNote("-k " + std::to_string(most) +
+                   ", the most drafts of this drafter, in place of the " +
+                   std::to_string(k) + " that the profile chooses");
+  return most;
+}
+
 /// Returns the number of drafts of a block drafter: all of the block's unless
-/// flags ask for fewer.
+/// flags or a profile ask for fewer.
 Result<int64_t> planBlockDrafts(const DrafterFolder &folder,
                                 const ImportOptions &options) {
   int64_t most = std::min(folder.block.drafts, kMostDepth);
   int64_t usual = folder.proposed > 0 ? std::min(folder.proposed, most) : most;
-  int64_t k = options.maxK.value_or(usual);
+  int64_t k = chosenDrafts(options, usual, most);
   if (k < 1 || k > most)
     return outOfRange("-k: expected 1 to the " + std::to_string(most) +
                       " drafts of a block, got " + std::to_string(k));
@@ -104,7 +120,7 @@ Result<int64_t> planChainDrafts(const DrafterFolder &folder,
   int64_t usual = heads > 0 ? most : std::min(kDefaultK, fits);
   if (folder.proposed > 0)
     usual = std::min(folder.proposed, fits);
-  int64_t k = options.maxK.value_or(usual);
+  int64_t k = chosenDrafts(options, usual, fits);
   if (k < 1)
     return invalidArgument("-k: expected at least 1 with --drafter, got " +
                            std::to_string(k));
@@ -219,6 +235,27 @@ Result<int64_t> planDepth(const ModelConfig &config,
   return maxK;
 }
 
+/// Returns true if the drafter's caches have entries of the target's hidden
+/// states. Other drafters have no entries, or entries of tokens alone.
+bool keepsHiddenStates(const DraftPlan &plan) {
+  if (!plan.folder)
+    return plan.modules > 0;
+  switch (plan.folder->method) {
+  case FolderMethod::Eagle:
+  case FolderMethod::Eagle3:
+  case FolderMethod::PEagle:
+  case FolderMethod::DFlash:
+  case FolderMethod::DSpark:
+  case FolderMethod::Heads:
+    return true;
+  case FolderMethod::Medusa:
+  case FolderMethod::Model:
+  case FolderMethod::Pard:
+    return false;
+  }
+  return false;
+}
+
 } // namespace
 
 Result<DraftPlan> planDrafts(const ModelConfig &config,
@@ -248,6 +285,8 @@ Result<DraftPlan> planDrafts(const ModelConfig &config,
   plan.maxNodes = options.drafter.kind == DrafterKind::Lookahead
                       ? options.drafter.lookahead.rows()
                       : plan.tree.window();
+  plan.catchUpRows = options.catchUpRows.value_or(
+      keepsHiddenStates(plan) ? kDefaultCatchUpRows : 0);
   return plan;
 }
 

@@ -30,6 +30,8 @@ struct DraftPlan {
   /// host that masks tokens.
   bool changesLogits = false;
   int64_t maxContext = 0;
+  /// The number of tokens that drafters may lag and catch up.
+  int64_t catchUpRows = 0;
 };
 
 /// Chooses values for the options that the flags leave open. Fails with the

@@ -32,6 +32,8 @@ struct ProfiledModel {
   std::string drafter;
   /// Tokens with counts are below this number.
   int64_t leastVocab = 0;
+  /// Whether the profile decided `maxK`, so that a drafter may limit it.
+  bool choosesK = false;
 };
 
 struct ImportOptions {
@@ -44,7 +46,10 @@ struct ImportOptions {
   /// The number of rows that a round verifies for all slots. 0: all of their
   /// windows.
   int64_t maxRows = 0;
-  int64_t catchUpRows = 0;
+  /// The number of hidden states that a slot keeps for drafters that missed
+  /// rounds. The default is 64 if the drafter has cache entries of the target's
+  /// hidden states, and 0 for all others.
+  std::optional<int64_t> catchUpRows;
   int64_t page = 16;
   /// The drafter, and a lookup that takes precedence over it in each slot where
   /// it finds drafts.

@@ -4,7 +4,9 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/ProfileFile.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "runtime/profile/RowLimit.h"
 #include "runtime/profile/TreeChoice.h"
+#include "runtime/schema/Limits.h"
 
 #include <algorithm>
 
@@ -90,6 +92,51 @@ Status apply(const profile::TreeReport &report, const ProfileRequest &request,
   return okStatus();
 }
 
+/// Returns the nodes of a decision in the order in which a limit on rows keeps
+/// them. A dynamic tree with sizes of the profile has the nodes of the best
+/// static tree, the likeliest first.
+Result<std::vector<profile::Path>> nodesOf(const profile::Profile &measured,
+                                           const profile::TreeReport &report,
+                                           const ProfileRequest &request,
+                                           const ProfileDecision &decision) {
+  if (decision.tree.kind == DraftTreeKind::Static)
+    return pathsOf(decision.tree);
+  std::vector<profile::Path> nodes;
+  if (decision.tree.kind == DraftTreeKind::Chain) {
+    for (int64_t k = 1; k <= decision.maxK.value_or(0); ++k)
+      nodes.emplace_back(size_t(k), 0);
+    return nodes;
+  }
+  if (request.tree != kDynamic)
+    return invalidArgument(
+        "--max-verify-tokens: expected a number with --draft-tree=" +
+        request.tree + ", whose nodes are unknown, got profile");
+  MTP_ASSIGN_OR_RETURN(profile::NodeRates rates,
+                       profile::NodeRates::of(measured));
+  nodes = report.tree.paths;
+  std::ranges::stable_sort(
+      nodes, std::greater(),
+      [&](const profile::Path &path) { return rates.pathRate(path); });
+  return nodes;
+}
+
+/// Decides about the limit on rows after the drafts.
+Status limitRows(const profile::Profile &measured,
+                 const profile::MachineCosts &machine,
+                 const profile::TreeReport &report,
+                 const ProfileRequest &request, ProfileDecision &decision) {
+  MTP_ASSIGN_OR_RETURN(std::vector<profile::Path> nodes,
+                       nodesOf(measured, report, request, decision));
+  MTP_ASSIGN_OR_RETURN(
+      profile::RowLimit limit,
+      profile::chooseRowLimit(
+          measured, machine, nodes,
+          uint32_t(std::clamp<int64_t>(request.maxBatch, 1, kMostSlots))));
+  decision.maxRows = limit.rows;
+  decision.text += profile::rowLimitText(limit);
+  return okStatus();
+}
+
 } // namespace
 
 Result<ProfileDecision> decideByProfile(const std::string &path,
@@ -118,6 +165,10 @@ Result<ProfileDecision> decideByProfile(const std::string &path,
                          measured.model.drafter, "', on '", (*machine)->name,
                          "'\n", profile::treeText(*report));
   MTP_RETURN_IF_ERROR(apply(*report, request, decision));
+  if (request.limitsRows)
+    MTP_RETURN_IF_ERROR(
+        limitRows(measured, **machine, *report, request, decision));
+  decision.model.choosesK = decision.maxK && !request.maxK;
   decision.model.drafter = measured.model.drafter;
   if (!measured.tokens.counts.empty())
     decision.model.leastVocab =

@@ -21,11 +21,15 @@ struct ProfileRequest {
   std::string tree;
   std::optional<int64_t> maxK;
   int64_t maxBatch = 4;
+  /// Whether the profile decides --max-verify-tokens.
+  bool limitsRows = false;
 };
 
 struct ProfileDecision {
   DraftTree tree;
   std::optional<int64_t> maxK;
+  /// Rows of all slots that a round verifies, if the profile decides; 0: all.
+  int64_t maxRows = 0;
   ProfiledModel model;
   /// The decisions and their expected speed, for a note.
   std::string text;

@@ -30,7 +30,7 @@ def main():
         if "mtp.draft_chain {" in line:
             inside = "draft"
         line = line.replace("mtp.draft_chain {", f"mtp.draft_tree {tree} {{")
-        line = line.replace("page = 16>", f"page = 16, max_nodes = {len(parents)}>")
+        line = line.replace("page = 16", f"page = 16, max_nodes = {len(parents)}")
         if "mtp.await_host" in line:
             line = line.replace("tensor<?x?xi32>", drafts)
         line = re.sub(r"@logit_masks\[\d+", f"@logit_masks[{min(len(parents), 16)}", line)

@@ -40,11 +40,11 @@ class Life:
 class Program:
     def __init__(self, header):
         found = re.match(
-            r'exec.program @(\S+) (\w+)(?: sequences (\d+))?'
+            r'exec.program @(\S+) (\w+)(?: sequences (\d+))?( catch_up \d+)?'
             r"(?: k (\d+) n (\d+) to (\d+))? {", header
         )
-        self.name, self.kind = found[1], found[2]
-        numbers = [int(number or 0) for number in found.groups()[2:]]
+        self.name, self.kind = found[1], found[2] + (found[4] or "")
+        numbers = [int(number or 0) for number in (found[3], *found.groups()[4:])]
         self.sequences, self.k, self.least, self.most = numbers
         self.lines = []
 

@@ -3,6 +3,8 @@
 // Writes a profile of an artifact's model, in which a value of a tunable takes
 // RATIO of the default's time. THREADS is 0 for a GPU. TOKENS=n: drafts of the
 // first n tokens are accepted, and the drafter's head is most of its cost.
+// CHAIN=a,b and BLOCK=a,b: a percent of the first drafts are accepted, and then
+// b percent of the second ones, in rounds of four slots or of one slot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +18,41 @@
 
 using namespace mtp;
 
-/// Adds costs, and outcomes of a chain whose accepted drafts are `count`
-/// tokens.
+/// Adds the cost of a round of `k` drafts of each slot.
+static void addCost(profile::MachineCosts &machine, uint32_t batch, uint32_t k,
+                    double seconds) {
+  profile::Cost cost;
+  cost.batch = batch;
+  cost.k = k;
+  cost.rows = batch * (k + 1);
+  cost.lower = cost.median = cost.upper = seconds;
+  cost.count = 30;
+  machine.costs.push_back(cost);
+}
+
+/// Adds costs, and outcomes of the drafts of a chain or a block. A row takes
+/// 0.2 ms, a chain's pass 0.3 ms, and a block 4 ms.
+static void addDrafts(profile::Profile &made, profile::MachineCosts &machine,
+                      const char *rates, bool isBlock) {
+  profile::Outcomes &outcomes = made.outcomes.emplace_back();
+  uint64_t tried = 10'000;
+  for (char *end = nullptr; *rates; rates = *end ? end + 1 : end) {
+    outcomes.tried.push_back(tried);
+    tried = tried * uint64_t(std::strtoul(rates, &end, 10)) / 100;
+    outcomes.accepted.push_back(tried);
+  }
+  made.load.slots.resize(isBlock ? 1 : 3);
+  made.load.slots.back() = 100;
+  auto most = uint32_t(outcomes.tried.size());
+  for (uint32_t batch : {1, 2, 4})
+    for (uint32_t k = 0; k <= most; ++k) {
+      double drafter = isBlock ? (k > 0 ? 4e-3 : 0) : 3e-4 * k;
+      addCost(machine, batch, k, 5e-3 + 2e-4 * (batch * (k + 1) - 1) + drafter);
+    }
+}
+
+/// Adds costs, and outcomes of drafts whose accepted ones are `count` tokens. A
+/// tree's nodes have two ranks at the first depth.
 static void addVocabulary(profile::Profile &made,
                           profile::MachineCosts &machine, uint32_t vocab,
                           uint32_t count) {
@@ -26,22 +61,21 @@ static void addVocabulary(profile::Profile &made,
   for (uint32_t token = 0; token < count; ++token)
     made.tokens.counts[token] = {14'000, 14'000, 14'000 / count};
   for (uint32_t batch : {1, 2})
-    for (uint32_t k = 0; k <= 2; ++k) {
-      profile::Cost cost;
-      cost.batch = batch;
-      cost.k = k;
-      cost.rows = batch * (k + 1);
-      cost.median = 1e-3 + 5e-4 * k;
-      cost.lower = cost.upper = cost.median;
-      cost.count = 30;
-      machine.costs.push_back(cost);
-    }
+    for (uint32_t k = 0; k <= 2; ++k)
+      addCost(machine, batch, k, 1e-3 + 5e-4 * k);
+  const std::string &name = made.model.drafter;
+  if (name.find(":tree:") != name.npos || name.find(":dynamic:") != name.npos)
+    made.nodes.counts = {{{0}, {10'000, 6000}},
+                         {{1}, {10'000, 2000}},
+                         {{0, 0}, {6000, 4500}},
+                         {{1, 0}, {2000, 1500}}};
 }
 
 int main(int argc, char **argv) {
   if (argc < 5)
     return std::fprintf(stderr, "usage: tuned_profile ARTIFACT PROFILE THREADS "
-                                "(NAME=VALUE=RATIO|TOKENS=N)...\n"),
+                                "(NAME=VALUE=RATIO|TOKENS=N|CHAIN=RATES|"
+                                "BLOCK=RATES)...\n"),
            2;
   auto file = ArtifactFile::open(argv[1]);
   if (!file)
@@ -58,6 +92,11 @@ int main(int argc, char **argv) {
     if (text.starts_with("TOKENS=")) {
       addVocabulary(made, machine, artifact.envelope->vocab(),
                     uint32_t(std::atoi(text.c_str() + value + 1)));
+      continue;
+    }
+    if (text.starts_with("CHAIN=") || text.starts_with("BLOCK=")) {
+      addDrafts(made, machine, text.c_str() + value + 1,
+                text.starts_with("BLOCK="));
       continue;
     }
     profile::Alternative one;
