@@ -209,7 +209,6 @@ Status Session::Impl::start() {
     captures = chooseCaptures(costs);
     sparePages = addSparePages(inner, captures.sizes, isDefaultPool, options);
   }
-  }
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
     watched.push_back(*ring);
