@@ -10,19 +10,49 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 using namespace mtp;
 using namespace mtp::profile;
 
+namespace {
+/// The name of a value in messages. Only a message puts its parts together: a
+/// profile has thousands of values, and a session's start checks all of them.
+/// The parts must outlive the key.
+class Key {
+public:
+  Key(const std::string &name) : name(name) {}
+  Key(const char *name) : name(name) {}
+  /// Names the element `index` of a list, e.g. ".costs[" for `list`.
+  Key(const Key &of, std::string_view list, uint64_t index)
+      : of(&of), name(list), index(index) {}
+  friend Key operator+(const Key &of, std::string_view field) {
+    return Key(of, field);
+  }
+
+  std::string text() const {
+    std::string before = of ? of->text() : std::string();
+    return index ? strCat(before, name, *index, "]") : strCat(before, name);
+  }
+
+private:
+  Key(const Key &of, std::string_view field) : of(&of), name(field) {}
+
+  const Key *of = nullptr;
+  std::string_view name;
+  std::optional<uint64_t> index;
+};
+} // namespace
+
 /// Fails unless least <= value <= most.
 template <typename T>
-static Status checkRange(const std::string &key, T value, T least, T most) {
+static Status checkRange(const Key &key, T value, T least, T most) {
   if (value >= least && value <= most)
     return okStatus();
   return dataLoss(
-      strCat(key, ": expected ", least, " to ", most, ", got ", value));
+      strCat(key.text(), ": expected ", least, " to ", most, ", got ", value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,8 +320,9 @@ static Status checkConfidence(const ConfidenceOutcomes &of) {
 }
 
 static Status checkTokens(const TokenCounts &of) {
+  Key all("");
   for (const auto &[token, count] : of.counts) {
-    std::string key = strCat("tokens[token ", token, "]");
+    Key key(all, "tokens[token ", token);
     MTP_RETURN_IF_ERROR(
         checkRange<uint32_t>(key + ".token", token, 0, kMostTokens - 1));
     for (auto [name, number] : {std::pair(".output", count.output),
@@ -312,14 +343,14 @@ static Status checkHead(const DraftHead &of) {
   return checkRange<double>("head_share", of.share, 0, 1);
 }
 
-static Status checkSeconds(const std::string &key, double value, double least) {
+static Status checkSeconds(const Key &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
-  return dataLoss(strCat(key, ": expected a number above 0, from ", least,
+  return dataLoss(strCat(key.text(), ": expected a number above 0, from ", least,
                          " to ", kMostSeconds, ", got ", value));
 }
 
-static Status checkCost(const std::string &key, const Cost &of) {
+static Status checkCost(const Key &key, const Cost &of) {
   MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".work", uint32_t(of.work), 0,
                                            uint32_t(Work::Prefill)));
   MTP_RETURN_IF_ERROR(
@@ -342,7 +373,7 @@ static Status checkCost(const std::string &key, const Cost &of) {
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
 }
 
-static Status checkLaunch(const std::string &key, const LaunchCost &of) {
+static Status checkLaunch(const Key &key, const LaunchCost &of) {
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".batch", of.batch, 1, kMostSlots));
   MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".k", of.k, 0, kMostK));
@@ -427,7 +458,7 @@ static Status checkAlternatives(const std::string &key,
 }
 
 /// Checks the settings of a GPU, which a processor does not have.
-static Status checkGpu(const std::string &key, const MachineCosts &of) {
+static Status checkGpu(const Key &key, const MachineCosts &of) {
   auto check = [&](const char *name, uint32_t value, uint32_t most) {
     return checkRange<uint32_t>(key + name, value, 0, of.threads ? 0 : most);
   };
@@ -436,9 +467,10 @@ static Status checkGpu(const std::string &key, const MachineCosts &of) {
   return check(".memory_clock", of.gpu.memoryClock, kMostClock);
 }
 
-static Status checkMachine(const std::string &key, const MachineCosts &of) {
+static Status checkMachine(const std::string &name, const MachineCosts &of) {
+  Key key(name);
   if (of.name.empty())
-    return dataLoss(key + ".name: expected a name, got none");
+    return dataLoss(name + ".name: expected a name, got none");
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
   MTP_RETURN_IF_ERROR(checkGpu(key, of));
@@ -447,23 +479,24 @@ static Status checkMachine(const std::string &key, const MachineCosts &of) {
   std::map<Shape, size_t> seen;
   for (size_t i = 0; i < of.costs.size(); ++i) {
     const Cost &cost = of.costs[i];
-    std::string costKey = strCat(key, ".costs[", i, "]");
+    Key costKey(key, ".costs[", i);
     MTP_RETURN_IF_ERROR(checkCost(costKey, cost));
     auto [same, isNew] =
         seen.insert({{cost.work, cost.program, cost.batch, cost.k, cost.rows,
                       cost.padding, bucketOf(cost.positions / cost.batch)},
                      i});
     if (!isNew)
-      return dataLoss(strCat(costKey, ": expected one cost of each shape, got ",
-                             "the shape of ", key, ".costs[", same->second,
-                             "] again"));
+      return dataLoss(strCat(costKey.text(),
+                             ": expected one cost of each shape, got the "
+                             "shape of ",
+                             name, ".costs[", same->second, "] again"));
   }
-  MTP_RETURN_IF_ERROR(checkLaunches(key + ".launches", of));
+  MTP_RETURN_IF_ERROR(checkLaunches(name + ".launches", of));
   MTP_RETURN_IF_ERROR(
-      checkAlternatives(key + ".alternatives", of.alternatives));
+      checkAlternatives(name + ".alternatives", of.alternatives));
   for (size_t i = 0; i < of.gemms.size(); ++i)
     MTP_RETURN_IF_ERROR(checkRange<uint32_t>(
-        strCat(key, ".gemms[", i, "].rows"), of.gemms[i].rows, 1, kMostChunk));
+        strCat(name, ".gemms[", i, "].rows"), of.gemms[i].rows, 1, kMostChunk));
   return okStatus();
 }
 

@@ -17,6 +17,7 @@ namespace {
 /// Collects numbers and texts for a hash. Texts carry their lengths.
 class HashInput {
 public:
+  void clear() { values.clear(); }
   void add(uint64_t number) { values.push_back(number); }
   void add(std::string_view text) {
     add(text.size());
@@ -90,8 +91,9 @@ std::vector<uint64_t> profile::programKeysOf(const Plan &plan) {
   for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i)
     kernels.push_back(kernelKey(*plan.kernels->Get(i)));
   std::vector<uint64_t> keys;
+  HashInput input;
   for (const Program &program : plan.programs) {
-    HashInput input;
+    input.clear();
     input.add(uint64_t(program.kind));
     input.add(program.k);
     for (const Command &command : program.commands) {

@@ -293,15 +293,24 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
   if (cells.empty())
     return;
   fit();
+  struct Known {
+    Cell *cell;
+    Terms has;
+    double seconds;
+  };
+  std::vector<Known> all;
+  for (const Measured &one : measured)
+    all.push_back(
+        {&cells[shapeOf(one.work)], termsOf(one.work), one.seconds});
   // Costs of rows and of positions are estimated from each other.
   for (int turn = 0; turn < kBeginTurns; ++turn) {
     changes = {};
     slower = {};
-    for (const Measured &one : measured)
-      addChange(cells[shapeOf(one.work)], termsOf(one.work), one.seconds);
+    for (const Known &one : all)
+      addChange(*one.cell, one.has, one.seconds);
     for (int weight = 0; weight < kBeginWeight; ++weight)
-      for (const Measured &one : measured)
-        learnRows(cells[shapeOf(one.work)], termsOf(one.work), one.seconds);
+      for (const Known &one : all)
+        learnRows(*one.cell, one.has, one.seconds);
     fit();
   }
   setRows(measured);
