@@ -21,11 +21,15 @@ struct ProfileRequest {
   std::string tree;
   std::optional<int64_t> maxK;
   int64_t maxBatch = 4;
+  /// Whether to choose the confidence at which a chain ends.
+  bool choosesConfidence = false;
 };
 
 struct ProfileDecision {
   DraftTree tree;
   std::optional<int64_t> maxK;
+  /// The chosen confidence; none if none pays, or if it is not to be chosen.
+  std::optional<double> confidence;
   ProfiledModel model;
   /// The decisions and their expected speed, for a note.
   std::string text;
