@@ -185,6 +185,7 @@ Result<std::unique_ptr<Session>> Tuner::createSession(uint32_t batch) {
   o.recordsProfile = true;
   o.kvPages = 0;
   o.roundsPerLaunch = 1;
+  makeAllDrafts(*model, o);
   SessionSetup setup;
   setup.beforeRound = [this](SequenceId id, uint32_t &k, DrafterProgress &) {
     k = id % 2 == withoutDrafts ? 0 : currentK;
