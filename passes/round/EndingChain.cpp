@@ -10,13 +10,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/round/EndingChain.h"
+#include "runtime/schema/ConfidenceStates.h"
 #include "runtime/schema/LoopLayout.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace mlir::mtp;
 using Predicate = SlotBody::Predicate;
+
+static constexpr llvm::StringRef kPMin(::mtp::kDraftPMin),
+    kConfidence(::mtp::kShownConfidence);
 
 /// Returns whether steps, and the picks after them, may run on packed rows.
 static bool mayPack(Expansion &e, DraftChainOp op, Region &step) {
@@ -25,6 +27,38 @@ static bool mayPack(Expansion &e, DraftChainOp op, Region &step) {
          llvm::all_of(accepts, [](AcceptOp accept) {
            return goesByRows(accept.getBodyRegion());
          });
+}
+
+/// Returns whether the drafts of a chain are what its round verifies.
+static bool areVerified(DraftChainOp op) {
+  return llvm::all_of(op.getDrafts().getUsers(), [](Operation *user) {
+    return isa<VerifyOp, AcceptOp, AwaitHostOp>(user);
+  });
+}
+
+/// Declares the input by which the drafts of a chain end, unless the module has
+/// it.
+static LogicalResult declarePMin(DraftChainOp op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto init = builder.getF32FloatAttr(float(op.getPMin()->convertToDouble()));
+  if (auto state = module.lookupSymbol<StateOp>(kPMin)) {
+    if (state.getInput() && state.getExtents().empty() &&
+        state.getInitAttr() == init)
+      return success();
+    InFlightDiagnostic diag = op.emitOpError("expected 'mtp.state @")
+                              << kPMin << " : f32 init "
+                              << init.getValueAsDouble()
+                              << " input', as the chain ends by this state";
+    diag.attachNote(state.getLoc()) << "declared here";
+    return diag;
+  }
+  auto state = StateOp::create(builder, module.getLoc(), /*shared=*/false,
+                               kPMin, builder.getArrayAttr({}),
+                               builder.getF32Type(), init, Rebuild::Rows,
+                               /*rebuild_rows=*/1);
+  state.setInput(true);
+  return success();
 }
 
 namespace {
@@ -55,6 +89,7 @@ public:
         packs(mayPack(e, op, *steps.back())) {
     auto verifies = op->getBlock()->getOps<VerifyOp>();
     isHosts = !verifies.empty() && followsLimit(*verifies.begin());
+    showsConfidence = op.getPMin() && areVerified(op);
   }
 
   FailureOr<SmallVector<Value>> write();
@@ -70,6 +105,7 @@ private:
   DraftRows runStep(int64_t d);
   Value verifyingRows(PackOp pack);
   FailureOr<Picked> pick(int64_t d);
+  Value keepLikely(SlotBody &body, int64_t d, Value lives, Value log);
   void writeDraft(int64_t d, const Picked &picked);
 
   DraftChainOp op;
@@ -81,6 +117,8 @@ private:
   bool packs;
   /// Whether the host may make slots draft less.
   bool isHosts = false;
+  /// Whether the host sees the confidence in each draft.
+  bool showsConfidence = false;
 
   /// The drafts so far, per slot; -1 from the first unwanted draft on.
   SmallVector<Value> drafts;
@@ -210,6 +248,21 @@ FailureOr<Picked> ChainWriter::pick(int64_t d) {
   return Picked{e.byRow(top->getBest()), top->getLogs()};
 }
 
+/// Returns whether draft d, of which `lives` is known so far, is also likely
+/// enough by the logarithm of its probability. Shows the host the probability.
+Value ChainWriter::keepLikely(SlotBody &body, int64_t d, Value lives,
+                              Value log) {
+  Value share = body.exp(log);
+  lives = body.both(lives, body.isAtLeast(share, body.loadFloat(kPMin)));
+  if (showsConfidence) {
+    Value round = body.load(states::kLoop, body.constant(::mtp::kLoopRound));
+    Value none = body.floatConstant(::mtp::kNoDraft);
+    body.store(body.select(lives, share, none), kConfidence,
+               {round, body.constant(d - 1)});
+  }
+  return lives;
+}
+
 /// Keeps draft d of each slot that wants it if it is likely enough, and
 /// determines which slots want the next draft.
 void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
@@ -220,10 +273,8 @@ void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
   Value none = body.constant(-1), at = body.input(0), own = body.input(1);
   Value lives = body.both(body.compare(Predicate::sge, at, 0),
                           body.compare(Predicate::sge, own, 0));
-  if (picked.logs) {
-    float least = float(std::log(op.getPMin()->convertToDouble()));
-    lives = body.both(lives, body.isAtLeast(body.input(2), least));
-  }
+  if (picked.logs)
+    lives = keepLikely(body, d, lives, body.element(body.input(2), 0));
   SmallVector<Value> values{body.select(lives, own, none)};
   bool isLast = d == k, isStep = d >= modules;
   if (!isLast) {
@@ -250,6 +301,10 @@ void ChainWriter::writeDraft(int64_t d, const Picked &picked) {
 }
 
 FailureOr<SmallVector<Value>> ChainWriter::write() {
+  if (op.getPMin() && failed(declarePMin(op)))
+    return failure();
+  if (showsConfidence)
+    useState(e.module, kConfidence);
   writeFirst();
   bool keepsLogits = op.getDraftLogits() && !op.getDraftLogits().use_empty();
   for (int64_t d = 1; d <= k; ++d) {

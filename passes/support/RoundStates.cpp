@@ -2,6 +2,7 @@
 
 #include "passes/support/RoundStates.h"
 #include "dialects/MTP/IR/StateTable.h"
+#include "runtime/schema/ConfidenceStates.h"
 #include "runtime/schema/LoopLayout.h"
 #include "runtime/schema/PlaceLayout.h"
 #include "runtime/schema/SamplingLayout.h"
@@ -68,6 +69,8 @@ static Declaration declarationOf(llvm::StringRef name, int64_t width) {
     return {.extents = {fixed(width)}};
   if (name == kHidden)
     return {false, {window, fixed(width)}, true};
+  if (name == llvm::StringRef(::mtp::kShownConfidence))
+    return {false, {fixed(::mtp::kRingRounds), {ExtentUnit::MaxK, 0}}, true};
   llvm::StringRef number = name;
   int64_t module = 1;
   // Hidden states of module d - 1 are valid up to d places before a prompt's

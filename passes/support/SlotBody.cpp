@@ -2,6 +2,7 @@
 
 #include "passes/support/SlotBody.h"
 #include "dialects/MTP/IR/SlotTypes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -113,11 +114,14 @@ Value SlotBody::compare(Predicate predicate, Value a, Value b) {
   return arith::CmpIOp::create(builder, predicate, a, b);
 }
 
-Value SlotBody::isAtLeast(Value row, float least) {
-  Value bound =
-      arith::ConstantOp::create(builder, builder.getF32FloatAttr(least));
-  return arith::CmpFOp::create(builder, arith::CmpFPredicate::OGE,
-                               element(row, 0), bound);
+Value SlotBody::floatConstant(float value) {
+  return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+}
+
+Value SlotBody::exp(Value a) { return math::ExpOp::create(builder, a); }
+
+Value SlotBody::isAtLeast(Value a, Value b) {
+  return arith::CmpFOp::create(builder, arith::CmpFPredicate::OGE, a, b);
 }
 
 Value SlotBody::select(Value condition, Value a, Value b) {
@@ -142,6 +146,10 @@ Value SlotBody::bitsUpTo(Value index) {
 Value SlotBody::load(StringRef state, ValueRange indices) {
   return LoadOp::create(builder, builder.getI32Type(), state,
                         toIndices(indices));
+}
+
+Value SlotBody::loadFloat(StringRef state) {
+  return LoadOp::create(builder, builder.getF32Type(), state, ValueRange());
 }
 
 void SlotBody::store(Value value, StringRef state, ValueRange indices) {

@@ -58,8 +58,11 @@ public:
   Value compare(Predicate predicate, Value a, int64_t b) {
     return compare(predicate, a, constant(b));
   }
-  /// Returns whether a row of one f32 is at least `least`.
-  Value isAtLeast(Value row, float least);
+  /// Return a constant of f32, the exponential of an f32, and whether an f32
+  /// is at least another one.
+  Value floatConstant(float value);
+  Value exp(Value a);
+  Value isAtLeast(Value a, Value b);
   Value select(Value condition, Value a, Value b);
   /// Returns an i64 with only bit `index` set.
   Value bit(Value index);
@@ -68,8 +71,10 @@ public:
   /// Returns an i64 with the bits 0 to `index` set.
   Value bitsUpTo(Value index);
 
-  /// Loads an element of a state of i32, or of a tensor; indices are i32.
+  /// Loads an element of a state of i32 or of f32, or of a tensor; indices are
+  /// i32.
   Value load(StringRef state, ValueRange indices = {});
+  Value loadFloat(StringRef state);
   void store(Value value, StringRef state, ValueRange indices = {});
   Value element(Value tensor, Value index);
   Value element(Value tensor, int64_t index) {

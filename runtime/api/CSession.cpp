@@ -10,8 +10,6 @@ using namespace mtp::capi;
 
 static_assert(MTP_FAILED == int(FinishReason::Failed) &&
               MTP_LENGTH == int(FinishReason::Length));
-static_assert(MTP_LOGITS_LAST == int(LogitsMode::Last) &&
-              MTP_LOGITS_ALL == int(LogitsMode::All));
 static_assert(MTP_LOGPROBS_PROCESSED == int(LogprobsMode::Processed) &&
               MTP_LOGPROBS_MAXIMUM == LogprobsRequest::kMost);
 static_assert(MTP_SEQUENCE_WAITING == int(SequenceState::Waiting) &&
@@ -23,59 +21,6 @@ extern "C" {
 //===----------------------------------------------------------------------===//
 // Sessions
 //===----------------------------------------------------------------------===//
-
-void mtp_session_options_init(mtp_session_options *options) {
-  clear(options);
-  if (!options)
-    return;
-  options->k = MTP_K_MAXIMUM;
-  options->prefix_cache = 1;
-  options->prompt_milliseconds = SessionOptions().promptMilliseconds;
-  options->snapshot_bytes = SessionOptions().snapshotBytes;
-  options->snapshot_tokens = SessionOptions().snapshotTokens;
-}
-
-static Result<SessionOptions> readOptions(const mtp_session_options *options) {
-  MTP_ASSIGN_OR_RETURN(
-      mtp_session_options given,
-      fromCaller(options, mtp_session_options_init, "mtp_session_options"));
-  if (given.k < 0 && given.k != MTP_K_MAXIMUM && given.k != MTP_K_AUTO)
-    return invalidArgument(strCat("expected k of 0 or more, MTP_K_MAXIMUM (",
-                                  MTP_K_MAXIMUM, ") or MTP_K_AUTO (",
-                                  MTP_K_AUTO, "), got ", given.k));
-  if (given.logits < MTP_LOGITS_NONE || given.logits > MTP_LOGITS_ALL)
-    return invalidArgument(strCat("expected logits of 0 to ",
-                                  int(MTP_LOGITS_ALL), ", got ", given.logits));
-  SessionOptions o;
-  if (given.k >= 0)
-    o.k = uint32_t(given.k);
-  o.automaticK = given.k == MTP_K_AUTO;
-  o.threads = given.threads;
-  o.kvPages = given.kv_pages;
-  o.maxSlots = given.max_slots;
-  o.prefillChunk = given.prefill_chunk;
-  o.chunksPerStep = given.chunks_per_step;
-  o.roundsPerLaunch = given.rounds_per_launch;
-  o.pinThreads = given.pin_threads != 0;
-  o.prefixCache = given.prefix_cache != 0;
-  o.logits = LogitsMode(given.logits);
-  o.deterministic = given.deterministic != 0;
-  o.promptMilliseconds = given.prompt_milliseconds;
-  o.stepMilliseconds = given.step_milliseconds;
-  o.separatePrompts = given.separate_prompts != 0;
-  o.snapshotBytes = given.snapshot_bytes;
-  o.snapshotTokens = given.snapshot_tokens;
-  o.populateMemory = given.populate_memory != 0;
-  MTP_RETURN_IF_ERROR(needArray(given.capture_sizes, given.capture_size_count,
-                                "capture_sizes"));
-  if (given.capture_size_count > kMostSlots)
-    return invalidArgument(strCat("expected a capture_size_count of at most ",
-                                  kMostSlots, ", got ",
-                                  given.capture_size_count));
-  o.captureSizes.assign(given.capture_sizes,
-                        given.capture_sizes + given.capture_size_count);
-  return o;
-}
 
 mtp_status mtp_session_create(const mtp_model *model,
                               const mtp_session_options *options,
@@ -103,6 +48,7 @@ void mtp_request_init(mtp_request *request) {
   request->k = MTP_K_SESSION;
   request->repetition_penalty = 1;
   request->logprobs = request->prompt_logprobs = MTP_LOGPROBS_NONE;
+  request->draft_p_min = MTP_DRAFT_P_MIN_DEFAULT;
 }
 
 /// Returns a request's number of likeliest tokens; empty for none.
@@ -270,6 +216,7 @@ static Result<Request> readRequest(const mtp_request *request,
                        strnlen(given.cache_salt, Request::kMaxSalt + 1));
   if (given.kind)
     r.kind.assign(given.kind, strnlen(given.kind, profile::kMostKindBytes + 1));
+  r.draftPMin = readDraftPMin(given.draft_p_min);
   MTP_ASSIGN_OR_RETURN(r.k, readK(given.k, session));
   MTP_RETURN_IF_ERROR(readLogprobs(given, r.logprobs));
   MTP_RETURN_IF_ERROR(readInputs(given, session, r));

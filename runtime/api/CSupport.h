@@ -60,6 +60,12 @@ Status needTokenizer(const mtp_model *model);
 Result<Tensor> readInput(const PortType &port, const std::string &where,
                          const mtp_tensor &given);
 
+/// Returns a confidence by which drafts end; none for the default.
+std::optional<float> readDraftPMin(float given);
+
+/// Reads the options of a session, which may be null.
+Result<SessionOptions> readOptions(const mtp_session_options *options);
+
 /// Zeroes a struct and fills in its size.
 template <typename T>
 void clear(T *value) {

@@ -173,6 +173,8 @@ static Status verifyStates(Artifact &artifact) {
   needs.push_back({"sampling", DType::I32, {s, kSamplingWords}, true});
   needs.push_back({"draft_limit", DType::I32, {s}, true});
   needs.push_back(
+      {"shown_confidence", DType::F32, {s, kRingRounds, e.max_k()}, true});
+  needs.push_back(
       {"drafter_places", DType::I32, {s, e.max_k(), kPlaceWords}, true});
   needs.push_back({"logit_rules", DType::I32, {s, kRuleWords}, true});
   needs.push_back(

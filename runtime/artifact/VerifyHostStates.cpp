@@ -220,9 +220,9 @@ Status mtp::verifyHostStates(const Artifact &artifact, const Plan &plan) {
   }
   for (std::string_view name :
        {"length", "page_table", "out_tokens", "out_count", "loop",
-        "stop_tokens", "ring", "draft_limit", "drafter_places", "logit_rules",
-        "logit_bias", "logit_masks", "host_drafts", "token_counts",
-        "logit_path"})
+        "stop_tokens", "ring", "draft_limit", "shown_confidence",
+        "drafter_places", "logit_rules", "logit_bias", "logit_masks",
+        "host_drafts", "token_counts", "logit_path"})
     MTP_RETURN_IF_ERROR(verifyReach(artifact, plan, name));
   return okStatus();
 }

@@ -5,6 +5,7 @@
 #include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/launch/RuleStates.h"
 #include "runtime/exec/program/PromptScoring.h"
+#include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/Acceptance.h"
 #include "runtime/schema/KvPage.h"
 #include "runtime/schema/LogitRules.h"
@@ -27,6 +28,23 @@ static Status checkCaptureSizes(SessionOptions &options) {
   return okStatus();
 }
 
+/// Checks a confidence by which drafts end. The model must have such drafts.
+static Status checkDraftPMin(const Model::Impl &model,
+                             std::optional<float> least) {
+  if (!least)
+    return okStatus();
+  if (!(*least >= 0 && *least <= 1))
+    return invalidArgument(
+        strCat("draftPMin (--draft-p-min): expected a number of 0 to 1, got ",
+               *least));
+  if (findDraftPMin(model.artifact()))
+    return okStatus();
+  return invalidArgument(
+      strCat("draftPMin (--draft-p-min): expected a model whose drafts end by "
+             "confidence (mtp-import --confidence), got one of the method '",
+             model.artifact().method, "'"));
+}
+
 Status mtp::completeOptions(const Model::Impl &model, SessionOptions &options) {
   const EnvelopeInfo &e = *model.envelope;
   if (options.k == SessionOptions::kMaximum)
@@ -42,6 +60,7 @@ Status mtp::completeOptions(const Model::Impl &model, SessionOptions &options) {
         "expected at most ", e.maxBatch,
         " slots, which the artifact was compiled for, got ", options.maxSlots));
   MTP_RETURN_IF_ERROR(checkCaptureSizes(options));
+  MTP_RETURN_IF_ERROR(checkDraftPMin(model, options.draftPMin));
   if (options.prefillChunk == 0)
     options.prefillChunk = e.prefillChunk;
   if (!model.programs.hasChunk(options.prefillChunk)) {
@@ -249,6 +268,7 @@ Status mtp::checkRequest(const Model::Impl &model,
   if (!model.envelope)
     return failedPrecondition("the artifact has functions only, no model");
   const EnvelopeInfo &e = *model.envelope;
+  MTP_RETURN_IF_ERROR(checkDraftPMin(model, request.draftPMin));
   if (request.prompt.empty())
     return invalidArgument("expected a prompt of at least 1 token");
   for (size_t i = 0; i < request.prompt.size(); ++i)

@@ -374,7 +374,7 @@ Status RoundRunner::apply(Sequence &sequence,
   planner.addOutcome(sequence.drafts.history, work.k, drafts,
                      residency.accepted, sequence.drafts.forced);
   if (parts.recorder)
-    MTP_RETURN_IF_ERROR(record(sequence, tokens, anchor, row));
+    MTP_RETURN_IF_ERROR(record(sequence, output, anchor, row));
   parts.memory->publishRound(sequence.kept, residency);
   size_t before = sequence.output.tokens().size();
   bool needsRows = parts.options.logits != LogitsMode::None ||
@@ -393,10 +393,11 @@ Status RoundRunner::apply(Sequence &sequence,
 /// Gives the recorder a round of a sequence. Drafts and the nodes of trees are
 /// known if the launch has one round, whose outputs are still there.
 Status RoundRunner::record(const Sequence &sequence,
-                           std::span<const int32_t> tokens, uint64_t anchor,
-                           uint32_t row) {
+                           const HostState::RoundOutput &output,
+                           uint64_t anchor, uint32_t row) {
   const RoundWork &work = parts.launch.work();
   const RoundWork::Row &of = work.rows[row];
+  std::span<const int32_t> tokens = output.tokens;
   RecordedRound round;
   round.isSampled = sequence.request.sampling.temperature > 0;
   round.kind = sequence.request.kind;
@@ -410,6 +411,13 @@ Status RoundRunner::record(const Sequence &sequence,
   round.isReplaced = of.isMasked && parts.masks.replaceDrafts();
   round.isChain =
       !round.isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
+  std::vector<float> confidences;
+  if (!round.isReplaced) {
+    MTP_ASSIGN_OR_RETURN(confidences, parts.host.confidences(
+                                          parts.launch.roundsRead(), of.slot,
+                                          std::min(output.drafted, of.drafts)));
+    round.confidences = confidences;
+  }
   if (work.rounds == 1 && of.drafts > 0 && !round.isReplaced) {
     MTP_ASSIGN_OR_RETURN(seen, parts.launch.seenDrafts(row));
     round.drafted = seen.tokens;

@@ -52,7 +52,7 @@ private:
   Status readRow(uint32_t row);
   Status apply(Sequence &sequence, const HostState::RoundOutput &output,
                uint32_t row);
-  Status record(const Sequence &sequence, std::span<const int32_t> tokens,
+  Status record(const Sequence &sequence, const HostState::RoundOutput &output,
                 uint64_t anchor, uint32_t row);
   Status countRows();
   void countRound();

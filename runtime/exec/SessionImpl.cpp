@@ -7,11 +7,14 @@
 #include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "runtime/profile/ThresholdChoice.h"
+#include "runtime/schema/ConfidenceStates.h"
 #include "runtime/schema/KvPage.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 using namespace mtp;
@@ -135,6 +138,7 @@ Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
     inner.learnedCosts.leave(options.threads, costs.learned);
   profileNotes = std::move(costs.notes);
   kinds = std::move(costs.kinds);
+  chooseDraftPMin(costs);
   prompts = std::make_unique<PromptRunner>(*parts);
   for (ProfileCosts::Pass pass : costs.prefills)
     prompts->planner().addPass(pass.rows, pass.seconds);
@@ -144,6 +148,22 @@ Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
                                          std::move(captures.sizes));
   return captures.launches.empty() ? okStatus()
                                    : executable->expect(captures.launches);
+}
+
+/// Fills in the confidence by which drafts end: the caller's, or with automatic
+/// k the profile's if that pays, or the model's.
+void Session::Impl::chooseDraftPMin(const ProfileCosts &costs) {
+  std::optional<uint32_t> state = findDraftPMin(inner.artifact());
+  if (!state || options.draftPMin)
+    return;
+  double usual = inner.artifact().states[*state].rule.init;
+  options.draftPMin = float(usual);
+  if (!options.automaticK || !costs.machine || options.k == 0)
+    return;
+  auto report = profile::chooseThreshold(*inner.profile, *costs.machine,
+                                         {.mostK = options.k, .usual = usual});
+  if (report && report->pays())
+    options.draftPMin = float(report->best.least);
 }
 
 /// Chooses the number of rounds per launch by a profile, if the caller has set
@@ -212,6 +232,10 @@ Status Session::Impl::start() {
   std::vector<uint32_t> watched;
   if (auto ring = inner.artifact().findState("ring"))
     watched.push_back(*ring);
+  // The recorder reads it while further rounds run.
+  auto shown = inner.artifact().findState(kShownConfidence);
+  if (shown && options.recordsProfile)
+    watched.push_back(*shown);
   MTP_ASSIGN_OR_RETURN(executable,
                        device->load(inner.file, inner.planIndex,
                                     options.kvPages, std::move(watched)));
@@ -280,6 +304,19 @@ void Session::Impl::setDrafts(Sequence &sequence) const {
     sequence.drafts = {};
 }
 
+/// Adds the confidence by which a request's drafts end to its inputs.
+void Session::Impl::addDraftPMin(const Request &request,
+                                 InputBytes &inputs) const {
+  std::optional<uint32_t> state = findDraftPMin(inner.artifact());
+  bool isOwn = request.draftPMin.has_value();
+  std::optional<float> least = isOwn ? request.draftPMin : options.draftPMin;
+  if (!state || !least || (!isOwn && inputs.contains(*state)))
+    return;
+  std::vector<uint8_t> bytes(sizeof(float));
+  std::memcpy(bytes.data(), &*least, sizeof(float));
+  inputs.insert_or_assign(*state, std::move(bytes));
+}
+
 Result<SequenceId> Session::Impl::add(Request request) {
   MTP_RETURN_IF_ERROR(checkUsable());
   MTP_RETURN_IF_ERROR(checkRequest(request));
@@ -297,6 +334,8 @@ Result<SequenceId> Session::Impl::add(Request request) {
                                        memory);
           }));
   KeptState kept = keptStateOf(std::move(inputs), request.cacheSalt);
+  // Entries of caches do not depend on it, so it tells no pages apart.
+  addDraftPMin(request, kept.inputs);
   kept.runsAll = request.logprobs.prompt.has_value();
   MTP_RETURN_IF_ERROR(parts->memory->reserveSaved(kept));
   request.constraint = withoutBadWords(

@@ -68,6 +68,8 @@ private:
   Status advance();
   Status checkRequest(const Request &request) const;
   void setDrafts(Sequence &sequence) const;
+  void chooseDraftPMin(const ProfileCosts &costs);
+  void addDraftPMin(const Request &request, InputBytes &inputs) const;
   void countSteps();
   Status checkPages() const;
   Status checkSlots(const Program &program) const;

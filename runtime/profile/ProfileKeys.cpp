@@ -39,13 +39,26 @@ private:
 };
 } // namespace
 
+/// Returns a drafting method without the confidence at which drafts end:
+/// sessions may choose another one, and measurements do not depend on it.
+static std::string withoutThreshold(std::string method) {
+  constexpr std::string_view kConfidence = ":confidence:";
+  if (size_t at = method.find(kConfidence); at != std::string::npos) {
+    size_t from = at + kConfidence.size() - 1;
+    size_t to = method.find_first_of(": ", from + 1);
+    method.erase(from, to == std::string::npos ? to : to - from);
+  }
+  return method;
+}
+
 ModelKey profile::modelKeyOf(const Artifact &artifact, const Plan &plan) {
   ModelKey key;
   if (artifact.model)
     key.name = artifact.model->str();
   if (key.name.size() > kMostNameBytes)
     key.name.resize(kMostNameBytes);
-  key.drafter = artifact.method.substr(0, kMostNameBytes);
+  key.drafter =
+      withoutThreshold(std::string(artifact.method)).substr(0, kMostNameBytes);
   std::set<uint32_t> segments;
   for (uint32_t i = 0; i < vectorSize(plan.weights); ++i)
     segments.insert(plan.weights->Get(i)->segment());

@@ -200,7 +200,7 @@ ROWS = [Artifact(*row) for row in (
     # mixed batches, trimmed, in integers, and one that catches up.
     ("dflash-wide.block", "llama-chain.f32+dflash-wide", SMALL, SIM, "lossless rounds"),
     ("dspark.block", "llama-chain.f32+dspark", WIDE + " --confidence=0.5", SIM,
-     "budget gpu lossless rounds"),
+     "budget ending gpu lossless rounds"),
     ("dflash-speculators.block", "llama-chain.f32+dflash-speculators",
      WIDE + MIXED + " -k=4", SIM, "gpu mixed"),
     ("dspark-speculators.block", "llama-chain.f32+dspark-speculators",

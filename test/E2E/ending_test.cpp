@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "harness/OnDevice.h"
+#include "runtime/exec/SessionProfile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,13 +40,16 @@ protected:
   std::vector<Request> requests(uint32_t count, float temperature) const;
   std::vector<Trace> trace(SessionOptions options,
                            const std::vector<Request> &requests,
-                           Statistics *all = nullptr) const;
+                           Statistics *all = nullptr,
+                           profile::Profile *recorded = nullptr) const;
 };
 
 /// Chains that end by probability; another artifact outputs the probabilities.
 using EndingChains = Ending;
 /// The method that sets want_k.
 using Wishes = Ending;
+/// Drafts with a confidence by which they end.
+using Thresholds = Ending;
 
 uint64_t sumOf(const std::vector<uint64_t> &counts) {
   return std::accumulate(counts.begin(), counts.end(), uint64_t(0));
@@ -70,8 +74,10 @@ std::vector<Request> Ending::requests(uint32_t count, float temperature) const {
 /// Runs requests with one round per launch, and inspects each round.
 std::vector<Trace> Ending::trace(SessionOptions options,
                                  const std::vector<Request> &requests,
-                                 Statistics *all) const {
+                                 Statistics *all,
+                                 profile::Profile *recorded) const {
   options.roundsPerLaunch = 1;
+  options.recordsProfile = recorded != nullptr;
   auto opened = Session::create(model, options);
   EXPECT_TRUE(opened.isOk()) << opened.status().toString();
   if (!opened.isOk())
@@ -107,6 +113,8 @@ std::vector<Trace> Ending::trace(SessionOptions options,
   }
   if (all)
     *all = session.statistics();
+  if (recorded)
+    *recorded = SessionProfile::recorded(session);
   return traces;
 }
 
@@ -173,6 +181,138 @@ TEST_P(EndingChains, EndByTheirProbabilities) {
   EXPECT_GE(lengths.front(), 2u);
   EXPECT_GE(lengths.back(), 2u);
   EXPECT_GE(sumOf(lengths) - lengths.front() - lengths.back(), 2u);
+}
+
+// A profile counts the tried drafts by the probabilities that an endless chain
+// has. Without a threshold these are all drafts.
+TEST_P(EndingChains, RecordTheirConfidence) {
+  bool isDsv3 = std::string_view(GetParam().artifact).starts_with("dsv3");
+  auto endless =
+      loadArtifact(isDsv3 ? "dsv3-chain-mtp2.chances" : "mimo-mtp1.chances",
+                   DeviceKind::Cpu);
+  ASSERT_TRUE(endless);
+  std::vector<Request> all = requests(2, /*temperature=*/0);
+  for (std::optional<float> least :
+       {std::optional<float>(), std::optional(0.0f)}) {
+    SessionOptions options = single(envelope.maxK, 1);
+    options.draftPMin = least;
+    profile::Profile recorded;
+    std::vector<Trace> traces = trace(options, all, nullptr, &recorded);
+    profile::ConfidenceOutcomes expected;
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::vector<int32_t> text = all[i].prompt;
+      text.insert(text.end(), traces[i].tokens.begin(), traces[i].tokens.end());
+      for (const Drafted &round : traces[i].rounds) {
+        std::vector<float> chances =
+            chancesBehind(endless, std::span(text).first(round.known));
+        for (float &chance : chances)
+          chance = std::exp(chance);
+        expected.add(std::span(chances).first(round.drafted),
+                     uint32_t(round.accepted));
+      }
+    }
+    EXPECT_FALSE(expected.isEmpty());
+    EXPECT_EQ(recorded.confidence.tried, expected.tried);
+    EXPECT_EQ(recorded.confidence.accepted, expected.accepted);
+  }
+}
+
+// The threshold of a session, and of a request beside others, changes the
+// number of drafts and no token.
+TEST_P(Thresholds, ChangeNoToken) {
+  std::vector<Request> all = requests(isCpu() ? 4 : 2, /*temperature=*/0.8f);
+  Outcome expected =
+      generate(model, single(/*k=*/0, /*slots=*/1), all, LogitsMode::None);
+  auto drafted = [&](SessionOptions options, const std::vector<Request> &of) {
+    Statistics statistics;
+    std::vector<Trace> traces = trace(options, of, &statistics);
+    for (size_t i = 0; i < of.size(); ++i)
+      EXPECT_EQ(traces[i].tokens, expected.sequences[i].tokens);
+    std::vector<uint64_t> counts;
+    for (const Trace &own : traces) {
+      counts.push_back(0);
+      for (const Drafted &round : own.rounds)
+        counts.back() += round.drafted;
+    }
+    return counts;
+  };
+  SessionOptions options = single(envelope.maxK, uint32_t(all.size()));
+  options.draftPMin = 0;
+  std::vector<uint64_t> many = drafted(options, all);
+  options.draftPMin = 1;
+  std::vector<uint64_t> few = drafted(options, all);
+  EXPECT_LT(sumOf(few), sumOf(many));
+  // A request's threshold is its own.
+  all[0].draftPMin = 0;
+  std::vector<uint64_t> mixed = drafted(options, all);
+  EXPECT_EQ(mixed[0], many[0]);
+  for (size_t i = 1; i < all.size(); ++i)
+    EXPECT_EQ(mixed[i], few[i]);
+}
+
+// Prompts are shared whatever the threshold is.
+TEST_P(Thresholds, ShareTheirPrompts) {
+  SessionOptions options = single(envelope.maxK, 1);
+  options.prefixCache = true;
+  auto session = *Session::create(model, options);
+  uint64_t cached = 0;
+  for (float least : {0.0f, 1.0f}) {
+    Request request;
+    for (uint32_t j = 0; j < 2 * envelope.pageTokens + 1; ++j)
+      request.prompt.push_back(textToken(5, j, envelope.vocab));
+    request.maxTokens = 1;
+    request.draftPMin = least;
+    auto id = session->add(request);
+    ASSERT_TRUE(id) << id.status().message();
+    while (!session->idle())
+      ASSERT_TRUE(session->step().isOk());
+    cached = session->statistics(*id)->cachedTokens;
+  }
+  EXPECT_GE(cached, envelope.pageTokens);
+}
+
+// Rounds that follow each other on the device leave a confidence each.
+TEST_P(Thresholds, EveryRoundOfALaunchCounts) {
+  std::vector<Request> all = requests(2, /*temperature=*/0);
+  auto record = [&](uint32_t rounds) {
+    SessionOptions options = single(envelope.maxK, 2);
+    options.roundsPerLaunch = rounds;
+    options.recordsProfile = true;
+    options.draftPMin = 0.5f;
+    auto session = *Session::create(model, options);
+    for (const Request &request : all)
+      EXPECT_TRUE(session->add(request).isOk());
+    Status status;
+    while (status.isOk() && !session->idle())
+      status = session->step().status();
+    EXPECT_TRUE(status.isOk()) << status.toString();
+    return SessionProfile::recorded(*session).confidence;
+  };
+  profile::ConfidenceOutcomes alone = record(1), together = record(4);
+  EXPECT_FALSE(alone.isEmpty());
+  EXPECT_EQ(together.tried, alone.tried);
+  EXPECT_EQ(together.accepted, alone.accepted);
+}
+
+TEST_P(Thresholds, AreChecked) {
+  SessionOptions options = single(envelope.maxK, 1);
+  for (float wrong : {-0.5f, 1.5f, std::nanf("")}) {
+    options.draftPMin = wrong;
+    EXPECT_TRUE(Session::create(model, options)
+                    .status()
+                    .message()
+                    .starts_with("draftPMin (--draft-p-min): expected a number "
+                                 "of 0 to 1, got "));
+  }
+  auto other = loadArtifact("wish", DeviceKind::Cpu);
+  ASSERT_TRUE(other);
+  auto session = *Session::create(other, single(1, 1));
+  Request request;
+  request.prompt = {1};
+  request.draftPMin = 0.5f;
+  EXPECT_TRUE(session->add(request).status().message().starts_with(
+      "draftPMin (--draft-p-min): expected a model whose drafts end by "
+      "confidence (mtp-import --confidence), got one of the method '"));
 }
 
 // In one round one slot drafts all and another nothing. The target verifies
@@ -284,7 +424,17 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Ending,
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Cpu, Wishes, testing::Values(OnDevice{"wish", kCpu}),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(Cpu, Thresholds,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.sure", kCpu},
+                                         OnDevice{"eagle3.sure", kCpu},
+                                         OnDevice{"dspark.block", kCpu}),
+                         nameOf);
 #ifdef MTP_E2E_CUDASIM
+INSTANTIATE_TEST_SUITE_P(Simulated, Thresholds,
+                         testing::Values(OnDevice{"dsv3-chain-mtp2.suresim",
+                                                  kGpu},
+                                         OnDevice{"dspark.block", kGpu}),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Simulated, Ending,
                          testing::Values(OnDevice{"dsv3-chain-mtp2.suresim",
                                                   kGpu},

@@ -190,6 +190,52 @@ TEST(ProfilePlan, ChoosesTheDraftsOfABlock) {
   EXPECT_FALSE(decide(profile, request)->model.choosesK);
 }
 
+/// A profile of a chain that is sure of half of its drafts. They are accepted,
+/// and the others are not.
+profile::Profile chainProfileOf(double row) {
+  profile::Profile profile = profileOf(row);
+  profile.model.drafter = "mtp:confidence";
+  profile.nodes.counts.clear();
+  profile.confidence.tried[2] = profile.confidence.tried[15] = 1000;
+  profile.confidence.accepted[15] = 1000;
+  return profile;
+}
+
+TEST(ProfilePlan, ChoosesTheConfidenceThatPays) {
+  ProfileRequest request;
+  request.tree = "chain";
+  request.choosesConfidence = true;
+  Result<ProfileDecision> dear = decide(chainProfileOf(2e-3), request);
+  ASSERT_TRUE(dear) << dear.status().message();
+  EXPECT_EQ(dear->confidence, 3.0 / 16);
+  EXPECT_EQ(dear->maxK, 2);
+  EXPECT_TRUE(has(dear->text, "a threshold pays: 0.1875 with k = 2, "))
+      << dear->text;
+  EXPECT_TRUE(has(dear->text, "chosen: --confidence 0.1875, -k 2"))
+      << dear->text;
+  request.maxK = 1;
+  EXPECT_EQ(decide(chainProfileOf(2e-3), request)->maxK, 1);
+  request.choosesConfidence = false;
+  EXPECT_EQ(decide(chainProfileOf(2e-3), request)->confidence, std::nullopt);
+}
+
+TEST(ProfilePlan, ChoosesNoConfidenceThatDoesNotPay) {
+  ProfileRequest request;
+  request.tree = "chain";
+  request.choosesConfidence = true;
+  profile::Profile profile = chainProfileOf(0);
+  for (profile::Cost &cost : profile.machines[0].costs)
+    cost.lower = cost.median = cost.upper = 5e-3;
+  Result<ProfileDecision> cheap = decide(profile, request);
+  ASSERT_TRUE(cheap) << cheap.status().message();
+  EXPECT_EQ(cheap->confidence, std::nullopt);
+  EXPECT_TRUE(has(cheap->text, "chosen: no --confidence")) << cheap->text;
+  profile.confidence = {};
+  EXPECT_TRUE(has(std::string(decide(profile, request).status().message()),
+                  "plan.profile: confidence_tried: expected at least 100 "
+                  "drafts of 'mtp:confidence', got 0"));
+}
+
 TEST(ProfilePlan, NamesWhatIsMissing) {
   profile::Profile profile = profileOf(1e-4);
   profile.nodes.counts.clear();

@@ -4,6 +4,8 @@
 // draft: slots that run, and whose limit allows it.
 // CHECK-DAG: mtp.state @draft_limit : i32
 // CHECK-DAG: mtp.state @loop[8] : i32
+// CHECK-DAG: mtp.state @draft_p_min : f32 init 2.500000e-01 input
+// CHECK-DAG: mtp.state @shown_confidence[32, max_k] : f32
 // CHECK-LABEL: mtp.round @likely k 3 {
 // CHECK: %[[SLOTS:.*]] = mtp.slots
 // CHECK: %[[AT:.*]]:9 = mtp.per_slot %[[SLOTS]] {
@@ -25,15 +27,23 @@
 // CHECK: %[[T1:.*]] = mtp.reshape %[[B1]]
 // CHECK: %[[D1:.*]] = mtp.unpack %[[T1]], %[[W1]]
 // CHECK: %[[LOG1:.*]] = mtp.unpack %[[C1]], %[[W1]]
-// A draft stays if it is wanted and its logarithm is at least that of 0.25.
+// A draft stays if it is wanted and its probability is at least the slot's. The
+// host sees the probability, or -1, by round of the launch and by draft.
 // CHECK: %[[NEXT:.*]]:2 = mtp.per_slot %[[SLOTS]](%[[AT]]#8, %[[D1]], %[[LOG1]]) {
 // CHECK: ^bb0(%{{.*}}: index, %{{.*}}: i32, %[[HERE:.*]]: i32, %[[TOKEN:.*]]: i32, %[[LOG:.*]]: tensor<1xf32>):
 // CHECK: arith.cmpi sge, %[[HERE]]
 // CHECK: arith.cmpi sge, %[[TOKEN]]
 // CHECK: %[[BOTH:.*]] = arith.andi
-// CHECK: %[[LEAST:.*]] = arith.constant -1.38629436 : f32
-// CHECK: %[[SURE:.*]] = arith.cmpf oge, %{{.*}}, %[[LEAST]]
+// CHECK: %[[OWN:.*]] = tensor.extract %[[LOG]]
+// CHECK: %[[SHARE:.*]] = math.exp %[[OWN]]
+// CHECK: %[[LEAST:.*]] = mtp.load @draft_p_min[] : f32
+// CHECK: %[[SURE:.*]] = arith.cmpf oge, %[[SHARE]], %[[LEAST]]
 // CHECK: %[[LIVES:.*]] = arith.andi %[[BOTH]], %[[SURE]]
+// CHECK: %[[ROUND:.*]] = mtp.load @loop[
+// CHECK: %[[ABSENT:.*]] = arith.constant -1.000000e+00 : f32
+// CHECK: %[[SHOWN:.*]] = arith.select %[[LIVES]], %[[SHARE]], %[[ABSENT]] : f32
+// CHECK: %[[ENTRY:.*]] = arith.index_cast %[[ROUND]]
+// CHECK: mtp.store %[[SHOWN]], @shown_confidence[%[[ENTRY]], %{{.*}}] : f32
 // CHECK: %[[KEPT:.*]] = arith.select %[[LIVES]], %[[TOKEN]]
 // CHECK: mtp.load @draft_limit[]
 // CHECK: %[[MORE:.*]] = arith.andi %[[LIVES]]
@@ -375,5 +385,45 @@ mtp.round @groups k 2 {
     %s = mtp.argmax %p : tensor<?x16xf32> -> tensor<?xi32>
     mtp.yield %s : tensor<?xi32>
   } : (tensor<?x2xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x3xi32>)
+}
+}
+
+// -----
+
+// Another drafter's drafts may take the place of the chain's: the confidence is
+// not that of the drafts that are verified, so the host does not see it.
+// CHECK-NOT: @shown_confidence
+// CHECK-LABEL: mtp.round @before k 1 {
+// CHECK: mtp.load @draft_p_min[]
+// CHECK-NOT: @shown_confidence
+// CHECK: mtp.verify
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+mtp.state @guess : i32
+mtp.round @before k 1 {
+  %slots = mtp.slots : tensor<?xi32>
+  %made = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x1xi32>
+  %drafts = mtp.per_slot %slots(%made) {
+  ^bb0(%index: index, %slot: i32, %d: tensor<1xi32>):
+    %c0 = arith.constant 0 : index
+    %g = mtp.load @guess[] : i32
+    %own = tensor.insert %g into %d[%c0] : tensor<1xi32>
+    mtp.yield %own : tensor<1xi32>
+  } : (tensor<?xi32>, tensor<?x1xi32>) -> tensor<?x1xi32>
+  %logits, %hidden, %verified = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "target" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %verified exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %s = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %s : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)
 }
 }

@@ -163,3 +163,31 @@ mtp.round @r k 1 {
   } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)
 }
 }
+
+// -----
+
+// A state of this name is the confidence by which the chain ends.
+module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
+// expected-note @+1 {{declared here}}
+mtp.state @draft_p_min : f32 init 0.25 input
+mtp.round @r k 1 {
+  // expected-error @+1 {{'mtp.draft_chain' op expected 'mtp.state @draft_p_min : f32 init 5.0}}
+  %drafts = mtp.draft_chain p_min 0.5 {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l : tensor<?x16xf32>
+  } : tensor<?x1xi32>
+  %logits, %hidden, %made = mtp.verify %drafts {
+  ^bb0(%t: tensor<?xi32>, %rows: !mtp.rows):
+    %w = mtp.weight "table" : tensor<16x16xf32>
+    %l = mtp.embed %t, %w : tensor<?xi32>, tensor<16x16xf32> -> tensor<?x16xf32>
+    mtp.yield %l, %l : tensor<?x16xf32>, tensor<?x16xf32>
+  } : (tensor<?x1xi32>) -> (tensor<?x16xf32>, tensor<?x16xf32>, !mtp.rows)
+  %count, %picks = mtp.accept %drafts, %logits of %made exact {
+  ^bb0(%l: tensor<?x16xf32>, %rows: !mtp.rows):
+    %p = mtp.argmax %l : tensor<?x16xf32> -> tensor<?xi32>
+    mtp.yield %p : tensor<?xi32>
+  } : (tensor<?x1xi32>, tensor<?x16xf32>, !mtp.rows) -> (tensor<?xi32>, tensor<?x2xi32>)
+}
+}

@@ -66,6 +66,9 @@ class Arguments(unittest.TestCase):
                 ({"top_p": 0}, "top-p above 0"),
                 ({"top_k": -5}, "^top_k: "),
                 ({"min_p": 2}, "min-p of 0 to 1"),
+                ({"draft_p_min": 2}, "draftPMin .* of 0 to 1, got 2"),
+                ({"draft_p_min": 0.5}, "whose drafts end by confidence"),
+                ({"draft_p_min": "x"}, "^draft_p_min: "),
                 ({"cache_salt": "x" * 2000}, "salt of at most 1024"),
                 ({"cache_salt": "\ud800"}, "^cache_salt: .*surrogate"),
                 ({"cache_salt": b"x"}, "^cache_salt: expected a text"),
@@ -106,7 +109,8 @@ class Arguments(unittest.TestCase):
                         {"kv_pages": -3}, {"kv_pages": 2**31}, {"prefill_chunk": 10**6},
                         {"snapshot_tokens": 0}, {"rounds_per_launch": 10**5}, {"logits": 3},
                         {"threads": True}, {"threads": 1.5}, {"prefix_cache": 1},
-                        {"snapshot_bytes": -1}, {"logits": "some"}):
+                        {"snapshot_bytes": -1}, {"logits": "some"},
+                        {"draft_p_min": -0.5}, {"draft_p_min": 0.5}):
             self.refuses("expected .* got ", lambda o=options: self.model.session(**o))
         with self.model.session() as session:
             for call in (session.output, session.state, session.cancel, session.pause,

@@ -113,3 +113,45 @@ TEST(CApi, ChecksProfilesAndKinds) {
   EXPECT_EQ(mtp_model_load_with(artifactPath().c_str(), &how, &model), MTP_OK);
   mtp_model_free(model);
 }
+
+TEST(CApi, ChecksTheConfidenceOfDrafts) {
+  FakeOptions fake;
+  fake.hasLimit = true;
+  ArtifactBuilder builder = makeFakeModel(fake);
+  builder.addState("draft_p_min", {builder.envelope.maxBatch},
+                   schema::DType::F32, {.init = 0.25, .input = true});
+  std::string path = writeFile("ending.bin", builder.finish());
+  mtp_model *model = nullptr, *other = load();
+  ASSERT_EQ(mtp_model_load(path.c_str(), &model), MTP_OK) << mtp_message();
+  mtp_session_options options;
+  mtp_session_options_init(&options);
+  EXPECT_EQ(options.draft_p_min, MTP_DRAFT_P_MIN_DEFAULT);
+  options.draft_p_min = 0.5f;
+  mtp_session *session = nullptr;
+  EXPECT_EQ(mtp_session_create(other, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  options.draft_p_min = 1.5f;
+  EXPECT_EQ(mtp_session_create(model, &options, &session),
+            MTP_INVALID_ARGUMENT);
+  EXPECT_STREQ(mtp_message(), "draftPMin (--draft-p-min): expected a number of "
+                              "0 to 1, got 1.500000");
+  options.draft_p_min = 1;
+  session = create(model, &options);
+  mtp_request request = requestOf(nullptr);
+  uint64_t id = 0;
+  EXPECT_EQ(request.draft_p_min, MTP_DRAFT_P_MIN_DEFAULT);
+  for (float least : {-1.0f, 0.0f, 1.0f}) {
+    request.draft_p_min = least;
+    EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  }
+  request.draft_p_min = -0.5f;
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+  // A program that was compiled with an older header has no threshold.
+  request.size = offsetof(mtp_request, draft_p_min);
+  EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_OK) << mtp_message();
+  while (!mtp_session_idle(session))
+    EXPECT_EQ(mtp_session_step(session, nullptr, nullptr), MTP_OK);
+  mtp_session_free(session);
+  mtp_model_free(model);
+  mtp_model_free(other);
+}

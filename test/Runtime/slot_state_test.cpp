@@ -278,6 +278,23 @@ TEST(SlotState, TheLimitOfDraftsIsChecked) {
             std::string::npos);
 }
 
+TEST(SlotState, TheConfidenceOfDraftersIsChecked) {
+  uint64_t slots = makeFakeModel(rows()).envelope.maxBatch;
+  uint64_t maxK = makeFakeModel(rows()).envelope.maxK;
+  auto message = [](std::vector<uint64_t> shape, schema::DType type) {
+    ArtifactBuilder a = makeFakeModel(rows());
+    a.addState("shown_confidence", std::move(shape), type,
+               ArtifactBuilder::Upkeep());
+    return openError(a);
+  };
+  EXPECT_EQ(message({slots, 32, maxK}, schema::DType::F32), "");
+  for (auto [rounds, type] :
+       {std::pair(31, schema::DType::F32), std::pair(32, schema::DType::I32)})
+    EXPECT_NE(message({slots, uint64_t(rounds), maxK}, type)
+                  .find("'shown_confidence': expected 4x32x"),
+              std::string::npos);
+}
+
 TEST(SlotState, ThePlacesOfDraftersAreChecked) {
   auto message = [](std::vector<uint64_t> shape) {
     ArtifactBuilder a = makeFakeModel(rows());

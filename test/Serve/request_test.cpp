@@ -112,7 +112,8 @@ TEST(Request, TakesAllItsFields) {
   GenerationRequest r = parsed(R"({"model": "other", "prompt": [[1], [2, 3]],
     "max_tokens": 7, "temperature": 1.5, "top_p": 0.25, "top_k": 5,
     "min_p": 0.125, "seed": 18446744073709551615, "stop_token_ids": [4],
-    "n": 3, "k": 2, "echo": true, "ignore_eos": true, "stream": true,
+    "n": 3, "k": 2, "draft_p_min": 0.75,
+    "echo": true, "ignore_eos": true, "stream": true,
     "stream_options": {"include_usage": true}, "return_token_ids": true,
     "return_round_tokens": true, "min_tokens": 6, "priority": -4,
     "cache_salt": "salt", "kind": "code", "timeout": 2.5,
@@ -141,6 +142,7 @@ TEST(Request, TakesAllItsFields) {
   EXPECT_EQ(sequence.priority, -4);
   EXPECT_EQ(sequence.cacheSalt, "salt");
   EXPECT_EQ(sequence.kind, "code");
+  EXPECT_EQ(sequence.draftPMin, 0.75f);
   EXPECT_FALSE(r.skipSpecialTokens || r.addSpecialTokens);
   EXPECT_EQ(parsed(with(R"("k": "auto")")).k, Request::kAutomatic);
   EXPECT_EQ(parsed(with(R"("seed": -1)")).sampling.seed, UINT64_MAX);
@@ -206,6 +208,7 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("n": 0)", "n"},
            {R"("n": 257)", "n"},
            {R"("k": 4)", "k"},
+           {R"("draft_p_min": 1.5)", "draft_p_min"},
            {R"("k": "some")", "k"},
            {R"("stop_token_ids": [64])", "stop_token_ids"},
            {R"("stop_token_ids": 3)", "stop_token_ids"},

@@ -100,12 +100,13 @@ static cl::opt<std::string> profilePath(
              "tokens per second, if --draft-tree does not; and the number of "
              "drafts of a chain or a block, if -k does not"),
     cl::value_desc("file"), cl::cat(category));
-static cl::opt<double> confidence(
+static cl::opt<std::string> confidence(
     "confidence",
     cl::desc("between 0 and 1: drafts end before the first one that the "
              "drafter is less sure of, by its confidence head, or in a chain "
-             "that is drafted step by step by the draft's probability "
-             "(default: none does)"),
+             "that is drafted step by step by the draft's probability, unless "
+             "a session says another number (default: none does); profile "
+             "takes the number that pays from --profile"),
     cl::value_desc("least"), cl::cat(category));
 // main() adds the library's rules to the description.
 static cl::opt<std::string> acceptRule("accept", cl::init("exact"),
@@ -165,14 +166,34 @@ static cl::opt<bool> allowUnusedWeights(
     cl::desc("import though weights under a layer would not be used"),
     cl::cat(category));
 
+/// Whether --profile is to choose --confidence.
+static bool choosesConfidence() { return confidence == "profile"; }
+
+/// Reads --confidence, unless the profile chooses it.
 static mtp::Result<std::optional<double>> readConfidence() {
   if (!confidence.getNumOccurrences())
     return std::optional<double>();
-  if (!(confidence > 0 && confidence < 1))
+  double least = 0;
+  if (llvm::StringRef(confidence).getAsDouble(least) ||
+      !(least > 0 && least < 1))
+    return mtp::invalidArgument("--confidence: expected a number between 0 and "
+                                "1, or profile, got " +
+                                confidence);
+  return std::optional<double>(least);
+}
+
+/// Checks that --confidence=profile has a profile, and chains.
+static mtp::Status checkConfidence() {
+  if (!choosesConfidence())
+    return mtp::okStatus();
+  if (!profilePath.getNumOccurrences())
     return mtp::invalidArgument(
-        "--confidence: expected a number between 0 and 1, got " +
-        mtp::importer::shortest(confidence));
-  return std::optional<double>(confidence);
+        "--confidence: expected --profile with the value profile, got none");
+  if (draftTree != "chain")
+    return mtp::invalidArgument("--confidence: expected --draft-tree=chain, "
+                                "got " +
+                                draftTree);
+  return mtp::okStatus();
 }
 
 /// Describes --accept by the rules that the library in the tool declares.
@@ -231,7 +252,8 @@ static mtp::Status readTree(ImportOptions &options) {
     return mtp::okStatus();
   }
   mtp::importer::ProfileRequest request;
-  if (draftTree.getNumOccurrences())
+  request.choosesConfidence = choosesConfidence();
+  if (draftTree.getNumOccurrences() || request.choosesConfidence)
     request.tree = draftTree;
   request.maxK = options.maxK;
   request.maxBatch = maxBatch;
@@ -242,6 +264,7 @@ static mtp::Status readTree(ImportOptions &options) {
   options.maxK = decision.maxK;
   if (request.limitsRows)
     options.maxRows = decision.maxRows;
+  options.confidence = decision.confidence;
   options.profiled = decision.model;
   llvm::errs() << "mtp-import: note: " << decision.text;
   return mtp::okStatus();
@@ -264,8 +287,12 @@ static mtp::Result<ImportOptions> readOptions(mlir::MLIRContext &context) {
                                   mtp::importer::listFolderMethods() +
                                   ", got '" + method + "'");
   }
+  MTP_RETURN_IF_ERROR(checkConfidence());
   MTP_RETURN_IF_ERROR(readTree(options));
-  MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
+  if (!choosesConfidence()) {
+    // Braces, because the macro expands to several statements.
+    MTP_ASSIGN_OR_RETURN(options.confidence, readConfidence());
+  }
   MTP_ASSIGN_OR_RETURN(options.accept, readAcceptRule(context));
   options.showsDrafts = showDrafts;
   options.hasLogitRules = !withoutLogitRules;

@@ -171,12 +171,12 @@ static void addGenerationFlags(CLI::App &app, RunOptions &o) {
           "Print times, sampling and acceptance to stderr")
       ->group(kGeneration);
   addSharedFlags(app,
-                 {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::PrefillChunk,
-                  SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
-                  SharedFlag::SeparatePrompts, SharedFlag::RoundsPerLaunch,
-                  SharedFlag::CaptureSizes, SharedFlag::Deterministic,
-                  SharedFlag::NoPrefixCache, SharedFlag::SnapshotBytes,
-                  SharedFlag::SnapshotTokens},
+                 {SharedFlag::K, SharedFlag::DraftPMin, SharedFlag::MaxBatch,
+                  SharedFlag::PrefillChunk, SharedFlag::PromptMilliseconds,
+                  SharedFlag::StepMilliseconds, SharedFlag::SeparatePrompts,
+                  SharedFlag::RoundsPerLaunch, SharedFlag::CaptureSizes,
+                  SharedFlag::Deterministic, SharedFlag::NoPrefixCache,
+                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens},
                  o.load, o.session, kGeneration);
   addAlias(app, "--max-slots", app.get_option("--max-batch"));
 }

@@ -161,13 +161,14 @@ static void addLimitFlags(CLI::App &app, Limits &l) {
 
 static void addSessionFlags(CLI::App &app, ServeFlags &o) {
   addSharedFlags(app,
-                 {SharedFlag::K, SharedFlag::MaxBatch, SharedFlag::KvPages,
-                  SharedFlag::PromptMilliseconds, SharedFlag::StepMilliseconds,
-                  SharedFlag::CaptureSizes, SharedFlag::LazyMemory,
-                  SharedFlag::NoPrefixCache, SharedFlag::SnapshotBytes,
-                  SharedFlag::SnapshotTokens, SharedFlag::Deterministic,
-                  SharedFlag::Device, SharedFlag::Threads, SharedFlag::Pin,
-                  SharedFlag::Profile, SharedFlag::NoMmap, SharedFlag::Verify},
+                 {SharedFlag::K, SharedFlag::DraftPMin, SharedFlag::MaxBatch,
+                  SharedFlag::KvPages, SharedFlag::PromptMilliseconds,
+                  SharedFlag::StepMilliseconds, SharedFlag::CaptureSizes,
+                  SharedFlag::LazyMemory, SharedFlag::NoPrefixCache,
+                  SharedFlag::SnapshotBytes, SharedFlag::SnapshotTokens,
+                  SharedFlag::Deterministic, SharedFlag::Device,
+                  SharedFlag::Threads, SharedFlag::Pin, SharedFlag::Profile,
+                  SharedFlag::NoMmap, SharedFlag::Verify},
                  o.load, o.session);
 }
 

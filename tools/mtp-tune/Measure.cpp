@@ -224,6 +224,7 @@ Tuner::createSession(uint32_t batch, std::vector<uint32_t> sizes) {
   o.kvPages = 0;
   o.roundsPerLaunch = mostRounds();
   o.captureSizes = std::move(sizes);
+  makeAllDrafts(*model, o);
   SessionSetup setup;
   setup.launchRounds = [this] { return currentRounds; };
   setup.beforeRound = [this](SequenceId id, uint32_t &k, DrafterProgress &) {

@@ -6,6 +6,7 @@
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/CaptureChoice.h"
 #include "runtime/profile/LaunchChoice.h"
+#include "runtime/profile/ThresholdChoice.h"
 #include "runtime/profile/TreeChoice.h"
 #include "runtime/profile/VocabularyChoice.h"
 
@@ -232,6 +233,18 @@ static std::string treesText(const profile::Profile &profile,
   return indented(profile::treeText(*report));
 }
 
+/// Returns the confidence at which chains should end; empty without outcomes by
+/// confidence.
+static std::string confidenceText(const profile::Profile &profile,
+                                  const profile::MachineCosts &machine) {
+  if (profile.confidence.isEmpty())
+    return "";
+  Result<profile::ThresholdReport> report =
+      profile::chooseThreshold(profile, machine, {});
+  return report ? "  " + profile::thresholdText(*report)
+                : strCat("  no confidence: ", report.status().message(), "\n");
+}
+
 /// Returns the choice of CUDA graphs; empty for a profile of a CPU.
 static std::string graphsText(const profile::Profile &profile,
                               const profile::MachineCosts &machine) {
@@ -269,7 +282,7 @@ std::string tune::reportText(const profile::Profile &profile) {
     text += choicesText(profile::chooseTuning(machine, profile.load));
     text += treesText(profile, machine) + graphsText(profile, machine);
     text += launchesText(profile, machine);
-    text += vocabularyText(profile, machine);
+    text += vocabularyText(profile, machine) + confidenceText(profile, machine);
   }
   return text;
 }
@@ -410,6 +423,26 @@ static void writeTrees(JsonWriter &json, const profile::Profile &profile,
   json.endObject();
 }
 
+/// Writes the confidence at which chains should end, if it is known.
+static void writeConfidence(JsonWriter &json, const profile::Profile &profile,
+                            const profile::MachineCosts &machine) {
+  Result<profile::ThresholdReport> report =
+      profile::chooseThreshold(profile, machine, {});
+  if (!report)
+    return;
+  json.key("confidence");
+  json.beginObject();
+  json.field("least", report->best.least);
+  json.field("k", report->best.k);
+  json.field("default_k", report->usual.k);
+  json.field("tokens", report->best.tokens);
+  json.field("drafts", report->best.drafts);
+  json.field("gain", report->gain);
+  json.field("doubt", report->doubt);
+  json.field("pays", report->pays());
+  json.endObject();
+}
+
 /// Writes the nodes that have outcomes, and the paths of the best tree.
 static void writeNodes(JsonWriter &json, const profile::Profile &profile) {
   json.key("nodes");
@@ -468,6 +501,7 @@ std::string tune::reportJson(const profile::Profile &profile) {
     writeGraphs(json, profile.load, machine);
     writeLaunches(json, profile, machine);
     writeTrees(json, profile, machine);
+    writeConfidence(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();
   }

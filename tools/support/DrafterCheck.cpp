@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/json/JsonWriter.h"
+#include "runtime/schema/ConfidenceStates.h"
 #include "tools/support/ChatText.h"
 #include "tools/support/PromptText.h"
 
@@ -99,6 +100,13 @@ static uint32_t pagesFor(const EnvelopeInfo &envelope, uint32_t slots,
   return uint32_t(slots * (positions / envelope.pageTokens + 1) + 1);
 }
 
+void mtp::makeAllDrafts(const Model &model, SessionOptions &options) {
+  auto inputs = model.requestInputs();
+  auto ends = [](const PortType &input) { return input.name == kDraftPMin; };
+  if (std::ranges::any_of(inputs, ends))
+    options.draftPMin = 0;
+}
+
 Result<profile::Outcomes> mtp::measureOutcomes(
     const std::shared_ptr<const Model> &model, SessionOptions options,
     const std::vector<std::vector<int32_t>> &prompts, uint32_t tokens) {
@@ -113,6 +121,7 @@ Result<profile::Outcomes> mtp::measureOutcomes(
   options.kvPages = pagesFor(envelope, options.maxSlots, prompts, tokens);
   // The session is short: memory that it does not use is not taken.
   options.populateMemory = false;
+  makeAllDrafts(*model, options);
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
                        Session::create(model, options));
   for (const std::vector<int32_t> &prompt : prompts) {

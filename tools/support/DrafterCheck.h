@@ -26,6 +26,10 @@ Result<std::vector<std::vector<int32_t>>> ownPrompts(const Model &model);
 /// Returns the kinds of these prompts in profiles, in their order.
 std::span<const char *const> ownKinds();
 
+/// Lets the drafts of a session never end by the drafter's confidence, so that
+/// all of them have outcomes.
+void makeAllDrafts(const Model &model, SessionOptions &options);
+
 /// Generates greedy text after the prompts, with all drafts in each round, and
 /// returns the outcomes. `options` has the threads of the session.
 Result<profile::Outcomes> measureOutcomes(

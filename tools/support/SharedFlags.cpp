@@ -18,7 +18,7 @@ enum class Words { K, Device };
 /// The member that a flag sets. Its type decides the range of numbers.
 using Effect =
     std::variant<uint32_t SessionOptions::*, uint64_t SessionOptions::*,
-                 bool SessionOptions::*,
+                 bool SessionOptions::*, std::optional<float> SessionOptions::*,
                  std::vector<uint32_t> SessionOptions::*, bool LoadOptions::*,
                  std::string LoadOptions::*, Words>;
 
@@ -39,6 +39,10 @@ static constexpr Row kRows[] = {
     {Flag::K, "--k,-k", Words::K,
      "Most drafts per round; auto chooses the number by its speed (default: "
      "the maximum)"},
+    {Flag::DraftPMin, "--draft-p-min", &Options::draftPMin,
+     "Confidence of 0 to 1 below which drafts end, for a model of mtp-import "
+     "--confidence (default: the model's; with -k auto and --profile the one "
+     "that pays)"},
     {Flag::MaxBatch, "--max-batch", &Options::maxSlots,
      "Sequences at a time (0: the maximum)"},
     {Flag::KvPages, "--kv-pages", &Options::kvPages,

@@ -20,6 +20,7 @@ namespace mtp {
 /// A row of the table.
 enum class SharedFlag {
   K,
+  DraftPMin,
   MaxBatch,
   KvPages,
   PrefillChunk,

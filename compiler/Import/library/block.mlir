@@ -12,6 +12,8 @@ mtp.state @length : i32
 mtp.state @accepted : i32
 mtp.state @window[max_k + 1] : i32
 mtp.state @draft_limit : i32
+mtp.state @loop[8] : i32
+mtp.state @shown_confidence[32, max_k] : f32
 
 // Returns the number of drafts of a slot: k, but no draft after position %last.
 func.func private @drafts_of_round(%last: i32) -> i32 {
@@ -202,8 +204,21 @@ func.func private @put_draft(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens:
   return %more, %next : tensor<?x?xi32>, tensor<?xi32>
 }
 
-// Like @put_draft, but stores -1 unless the draft's confidence, a logit, is at least %least.
-// After the first such draft all further drafts are -1.
+// Returns the probability of which %sure is the logit.
+func.func private @likelihood(%sure: tensor<1xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %logit = tensor.extract %sure[%c0] : tensor<1xf32>
+  %minus = arith.negf %logit : f32
+  %e = math.exp %minus : f32
+  %sum = arith.addf %one, %e : f32
+  %share = arith.divf %one, %sum : f32
+  return %share : f32
+}
+
+// Like @put_draft, but stores -1 unless the draft's confidence is at least %least. The confidence
+// is the probability of which %sure is the logit. After the first such draft all further drafts
+// are -1.
 func.func private @put_sure(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: tensor<?xi32>, %drafts: tensor<?x?xi32>, %sure: tensor<?x1xf32>, %least: tensor<?xf32>) -> (tensor<?x?xi32>, tensor<?xi32>) {
   %kept = mtp.per_slot %slots(%at, %tokens, %drafts, %sure, %least) {
   ^bb0(%index: index, %slot: i32, %position: i32, %token: i32, %d: tensor<?xi32>, %own: tensor<1xf32>, %bound: f32):
@@ -219,13 +234,35 @@ func.func private @put_sure(%slots: tensor<?xi32>, %at: tensor<?xi32>, %tokens: 
     %is_first = arith.cmpi eq, %j, %c0 : index
     %was_one = arith.cmpi sge, %before, %zero : i32
     %goes_on = arith.ori %is_first, %was_one : i1
-    %logit = tensor.extract %own[%c0] : tensor<1xf32>
-    %is_sure = arith.cmpf oge, %logit, %bound : f32
+    %share = func.call @likelihood(%own) : (tensor<1xf32>) -> f32
+    %is_sure = arith.cmpf oge, %share, %bound : f32
     %stays = arith.andi %goes_on, %is_sure : i1
     %draft = arith.select %stays, %token, %none : i32
     mtp.yield %draft : i32
   } : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<?x1xf32>, tensor<?xf32>) -> tensor<?xi32>
   %more, %next = func.call @put_draft(%slots, %at, %kept, %drafts) : (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>) -> (tensor<?x?xi32>, tensor<?xi32>)
   return %more, %next : tensor<?x?xi32>, tensor<?xi32>
+}
+
+// Shows the host the confidence in the draft for position %at, or -1 if %drafts has none there.
+func.func private @show_sure(%slots: tensor<?xi32>, %at: tensor<?xi32>, %drafts: tensor<?x?xi32>, %sure: tensor<?x1xf32>) {
+  mtp.per_slot %slots(%at, %drafts, %sure) {
+  ^bb0(%index: index, %slot: i32, %position: i32, %d: tensor<?xi32>, %own: tensor<1xf32>):
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    %none = arith.constant -1.0 : f32
+    %n = mtp.load @length[] : i32
+    %far = arith.subi %position, %n : i32
+    %j = arith.index_cast %far : i32 to index
+    %token = tensor.extract %d[%j] : tensor<?xi32>
+    %is_one = arith.cmpi sge, %token, %zero : i32
+    %share = func.call @likelihood(%own) : (tensor<1xf32>) -> f32
+    %shown = arith.select %is_one, %share, %none : f32
+    %of = mtp.load @loop[%c0] : i32
+    %round = arith.index_cast %of : i32 to index
+    mtp.store %shown, @shown_confidence[%round, %j] : f32
+    mtp.yield
+  } : (tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<?x1xf32>) -> ()
+  return
 }
 }

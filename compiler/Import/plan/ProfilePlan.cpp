@@ -1,10 +1,12 @@
 //===- ProfilePlan.cpp - What a profile decides about drafts --------------===//
 
 #include "compiler/Import/plan/ProfilePlan.h"
+#include "compiler/Import/plan/AcceptSpec.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/ProfileFile.h"
 #include "runtime/profile/ProfileKeys.h"
 #include "runtime/profile/RowLimit.h"
+#include "runtime/profile/ThresholdChoice.h"
 #include "runtime/profile/TreeChoice.h"
 #include "runtime/schema/Limits.h"
 
@@ -137,6 +139,33 @@ Status limitRows(const profile::Profile &measured,
   return okStatus();
 }
 
+/// Chooses the confidence at which chains end, and with it the number of drafts
+/// if the flags leave it open.
+Status chooseConfidence(const profile::Profile &measured,
+                        const profile::MachineCosts &machine,
+                        const ProfileRequest &request,
+                        ProfileDecision &decision) {
+  profile::ThresholdLimits limits;
+  limits.mostK = uint32_t(kMostDepth);
+  if (request.maxK)
+    limits.leastK = limits.mostK =
+        uint32_t(std::clamp<int64_t>(*request.maxK, 1, kMostDepth));
+  Result<profile::ThresholdReport> report =
+      profile::chooseThreshold(measured, machine, limits);
+  if (!report)
+    return report.status();
+  decision.text += profile::thresholdText(*report);
+  if (!report->pays()) {
+    decision.text += "chosen: no --confidence\n";
+    return okStatus();
+  }
+  decision.confidence = report->best.least;
+  decision.maxK = report->best.k;
+  decision.text += strCat("chosen: --confidence ", shortest(report->best.least),
+                          ", -k ", report->best.k, "\n");
+  return okStatus();
+}
+
 } // namespace
 
 Result<ProfileDecision> decideByProfile(const std::string &path,
@@ -165,6 +194,11 @@ Result<ProfileDecision> decideByProfile(const std::string &path,
                          measured.model.drafter, "', on '", (*machine)->name,
                          "'\n", profile::treeText(*report));
   MTP_RETURN_IF_ERROR(apply(*report, request, decision));
+  if (request.choosesConfidence)
+    if (Status chosen =
+            chooseConfidence(measured, **machine, request, decision);
+        !chosen.isOk())
+      return chosen.withContext(strCat("--confidence: ", path));
   if (request.limitsRows)
     MTP_RETURN_IF_ERROR(
         limitRows(measured, **machine, *report, request, decision));
@@ -180,7 +214,7 @@ Result<ProfileDecision> decideByProfile(const std::string &path,
 /// without the confidence at which they end.
 static std::string withoutTree(std::string name) {
   for (std::string_view part :
-       {":chain", ":tree:", ":dynamic:", ":confidence:"})
+       {":chain", ":tree:", ":dynamic:", ":confidence:", ":confidence"})
     if (size_t at = name.find(part); at != std::string::npos)
       name.erase(at, name.find(':', at + part.size()) - at);
   return name;

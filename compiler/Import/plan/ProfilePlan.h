@@ -23,6 +23,8 @@ struct ProfileRequest {
   int64_t maxBatch = 4;
   /// Whether the profile decides --max-verify-tokens.
   bool limitsRows = false;
+  /// Whether to choose the confidence at which a chain ends.
+  bool choosesConfidence = false;
 };
 
 struct ProfileDecision {
@@ -30,6 +32,8 @@ struct ProfileDecision {
   std::optional<int64_t> maxK;
   /// Rows of all slots that a round verifies, if the profile decides; 0: all.
   int64_t maxRows = 0;
+  /// The chosen confidence; none if none pays, or if it is not to be chosen.
+  std::optional<double> confidence;
   ProfiledModel model;
   /// The decisions and their expected speed, for a note.
   std::string text;

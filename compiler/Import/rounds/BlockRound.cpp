@@ -8,17 +8,18 @@
 
 #include "compiler/Import/emitters/FolderEmitter.h"
 #include "compiler/Import/rounds/StepRound.h"
+#include "runtime/schema/ConfidenceStates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-#include <cmath>
 
 namespace mtp::importer {
 
 namespace {
 
 using Values = llvm::SmallVector<mlir::Value>;
+
+constexpr llvm::StringRef kPMin(kDraftPMin);
 
 const BlockConfig &blockOf(ModelContext &context) {
   return context.draft.folder->block;
@@ -32,6 +33,12 @@ llvm::StringRef blockFunction(ModelContext &context) {
 /// Returns true if each draft is picked after the preceding one.
 bool isSequential(ModelContext &context) {
   return blockOf(context).markovRank > 0 || context.draft.confidence;
+}
+
+/// Returns true if the host sees the confidence in each draft: what the round
+/// verifies is the block's alone.
+bool showsConfidence(ModelContext &context) {
+  return context.draft.confidence && !context.draft.before;
 }
 
 bool isExact(ModelContext &context) { return context.draft.accept.isExact(); }
@@ -111,18 +118,21 @@ Values emitDraft(ModelContext &context, mlir::Value slots, mlir::Value states,
   }
   mlir::Value token = emitPick(context, sum, at->getResult(0));
   Values put = {slots, carried[2], token, carried[1]};
+  mlir::Value sure;
   if (least) {
     Values inputs = {at->getResult(2)};
     if (block.confidenceSeesMarkov)
       inputs.push_back(before);
-    put.push_back(
-        emitOwn(context, "confidence", inputs, context.activation(1), "sure")
-            ->getResult(0));
-    put.push_back(least);
+    sure = emitOwn(context, "confidence", inputs, context.activation(1), "sure")
+               ->getResult(0);
+    put.append({sure, least});
   }
   mlir::Operation *more =
       emitApply(context, least ? "put_sure" : "put_draft", put,
                 {context.grid(), context.tokens()}, "more");
+  if (showsConfidence(context))
+    emitApply(context, "show_sure",
+              {slots, carried[2], more->getResult(0), sure}, {}, "shown");
   return {token, more->getResult(0), more->getResult(1)};
 }
 
@@ -161,11 +171,24 @@ void addBlockNumbers(ModelContext &context, std::vector<RoundNumber> &numbers) {
                      [&context] { return emitLimit(context); }});
   auto mask = builder.getI32IntegerAttr(int32_t(blockOf(context).mask));
   numbers.push_back(constantNumber(context, "mask", mask));
-  if (std::optional<double> least = context.draft.confidence) {
-    float logit = float(std::log(*least / (1 - *least)));
-    numbers.push_back(
-        constantNumber(context, "least", builder.getF32FloatAttr(logit)));
-  }
+  if (context.draft.confidence)
+    numbers.push_back({"least", builder.getF32Type(), [&context] {
+                         return mlir::mtp::LoadOp::create(
+                             context.builder, context.name("least"),
+                             context.builder.getF32Type(), kPMin,
+                             mlir::ValueRange());
+                       }});
+}
+
+/// Declares the input by which the block's drafts end.
+static void emitPMin(ModelContext &context) {
+  mlir::OpBuilder &builder = context.builder;
+  auto state = mlir::mtp::StateOp::create(
+      builder, builder.getUnknownLoc(), /*shared=*/false, kPMin,
+      builder.getArrayAttr({}), builder.getF32Type(),
+      builder.getF32FloatAttr(float(*context.draft.confidence)),
+      mlir::mtp::Rebuild::Rows, /*rebuild_rows=*/1);
+  state.setInput(true);
 }
 
 void importBlock(ModelContext &context) {
@@ -176,7 +199,11 @@ void importBlock(ModelContext &context) {
                       context.draft.confidence ? "put_sure" : "put_draft"});
   else
     functions.push_back("verifying");
+  if (showsConfidence(context))
+    functions.push_back("show_sure");
   emitImport(context, "<block.mlir>", functions);
+  if (context.draft.confidence)
+    emitPMin(context);
 }
 
 Drafts emitBlockDrafts(ModelContext &context) {

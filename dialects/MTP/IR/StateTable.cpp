@@ -68,6 +68,13 @@ static constexpr SharedState kStates[] = {
     {"host_drafts", Host, kHosts, false, 1, {kAnyNumber}},
     {"token_counts", Commit, kHosts, false, 1, {kAnyNumber}},
     {"logit_path", Launch, kHosts, false, 1, {kAnyNumber}},
+    {"shown_confidence",
+     Program,
+     kHosts,
+     false,
+     2,
+     {fixed(::mtp::kRingRounds), {ExtentUnit::MaxK}},
+     /*isFloat=*/true},
     // States that the readable ops carry from round to round.
     {"accepted", Commit, kOps},
     {"window", Commit, kOps},
@@ -119,7 +126,8 @@ std::string mlir::mtp::describe(const SharedState &state) {
     if (extent.unit != ExtentUnit::Fixed && extent.offset != 0)
       stream << " + " << extent.offset;
   }
-  stream << (state.rank != 0 ? "] : i32" : " : i32");
+  stream << (state.rank != 0 ? "] : " : " : ")
+         << (state.isFloat ? "f32" : "i32");
   return text;
 }
 

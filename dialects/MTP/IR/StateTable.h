@@ -47,6 +47,8 @@ struct SharedState {
   bool isForAll = false;
   int64_t rank = 0;
   SharedExtent extents[2] = {};
+  /// Elements are f32, otherwise i32.
+  bool isFloat = false;
 };
 
 /// Returns all known states.

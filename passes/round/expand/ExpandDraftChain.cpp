@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Passes.h"
 #include "passes/round/DraftPrefill.h"
 #include "passes/round/EndingChain.h"
@@ -24,6 +25,10 @@ struct ExpandDraftChainPass
     : public mlir::mtp::impl::ExpandDraftChainPassBase<ExpandDraftChainPass> {
   using Base::Base;
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    registry.insert<math::MathDialect>();
+  }
   void runOnOperation() override;
 };
 } // namespace

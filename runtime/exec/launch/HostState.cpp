@@ -1,6 +1,7 @@
 //===- HostState.cpp - The states that the host writes and reads ----------===//
 
 #include "runtime/exec/launch/HostState.h"
+#include "runtime/schema/ConfidenceStates.h"
 #include "runtime/schema/LoopLayout.h"
 #include "runtime/schema/PromptLayout.h"
 
@@ -14,8 +15,9 @@ HostState::HostState(const Artifact &artifact, Executable &executable)
       pageTable(find("page_table")), sampling(find("sampling")),
       outTokens(find("out_tokens")), outCount(find("out_count")),
       loop(find("loop")), stopTokens(find("stop_tokens")), ring(find("ring")),
-      draftLimit(find("draft_limit")), drafterPlaces(find("drafter_places")),
       accepted(find("accepted")),
+      drafters{find("draft_limit"), find("drafter_places"),
+               find(kShownConfidence)},
       prompt{find("prompt_tokens"), find("prompt_positions"),
              find("prompt_slots"), find("prompt_sequences")} {}
 
@@ -93,7 +95,7 @@ Status HostState::setStopTokens(uint32_t slot,
 
 Status HostState::setDraftLimit(uint32_t slot, uint32_t drafts) {
   int32_t word = int32_t(std::min<uint32_t>(drafts, INT32_MAX));
-  return writeRow(draftLimit, slot, &word, sizeof(word));
+  return writeRow(drafters.limit, slot, &word, sizeof(word));
 }
 
 bool HostState::canSetAccepted() const {
@@ -109,7 +111,7 @@ Status HostState::setAccepted(uint32_t slot, int32_t drafts) {
 
 Status HostState::setDrafterPlaces(uint32_t slot,
                                    std::span<const int32_t> words) {
-  return writeRow(drafterPlaces, slot, words.data(), words.size_bytes());
+  return writeRow(drafters.places, slot, words.data(), words.size_bytes());
 }
 
 /// Writes the rows of a chunk. Row d of the states of tokens and positions has
@@ -175,6 +177,26 @@ Result<HostState::RoundOutput> HostState::emittedIn(uint32_t round,
          (int64_t(drafted) + 1 < count || buffer[drafted + 1] >= 0))
     ++drafted;
   return RoundOutput{checkCount(count), drafted};
+}
+
+Result<std::vector<float>> HostState::confidences(uint32_t round, uint32_t slot,
+                                                  uint32_t count) {
+  std::vector<float> values;
+  if (!drafters.confidence.state)
+    return values;
+  const std::vector<uint64_t> &shape =
+      artifact.states[*drafters.confidence.state].shape;
+  uint64_t rounds = shape[1], drafts = shape[2];
+  values.resize(std::min<uint64_t>(count, drafts));
+  Binding entry = row(drafters.confidence, slot);
+  entry.offset +=
+      std::min<uint64_t>(round, rounds - 1) * drafts * sizeof(float);
+  entry.bytes = values.size() * sizeof(float);
+  if (!values.empty())
+    MTP_RETURN_IF_ERROR(executable.read(entry, values.data(), entry.bytes));
+  auto isNone = [](float value) { return !(value >= 0); };
+  values.erase(std::ranges::find_if(values, isNone), values.end());
+  return values;
 }
 
 Result<std::vector<uint64_t>> HostState::activeRows() {

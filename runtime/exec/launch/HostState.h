@@ -69,7 +69,7 @@ public:
 
   /// Whether a slot may draft less than its round without any effect on its
   /// output.
-  bool hasDraftLimit() const { return draftLimit.state.has_value(); }
+  bool hasDraftLimit() const { return drafters.limit.state.has_value(); }
   Status setDraftLimit(uint32_t slot, uint32_t drafts);
 
   /// Whether the host can set how many of the rows that a slot ran last stay,
@@ -81,9 +81,9 @@ public:
   /// Whether entries of drafters may be missing. Also the largest k for which
   /// the host states the missing entries, by two numbers for each k
   /// (PlaceLayout.h).
-  bool hasDrafterPlaces() const { return drafterPlaces.state.has_value(); }
+  bool hasDrafterPlaces() const { return drafters.places.state.has_value(); }
   uint32_t mostPlaced() const {
-    return uint32_t(drafterPlaces.width / kPlaceWords);
+    return uint32_t(drafters.places.width / kPlaceWords);
   }
   Status setDrafterPlaces(uint32_t slot, std::span<const int32_t> words);
 
@@ -104,6 +104,11 @@ public:
     uint32_t drafted = 0;
   };
   Result<RoundOutput> emittedIn(uint32_t round, uint32_t slot);
+  /// Returns the drafter's confidence in the first drafts of a slot in a round
+  /// of the launch, at most `count`: of all drafts before the first one that is
+  /// missing. Empty if the artifact does not say it.
+  Result<std::vector<float>> confidences(uint32_t round, uint32_t slot,
+                                         uint32_t count);
   /// Returns by slot the active rows of the last launch, whose program packs
   /// rows.
   Result<std::vector<uint64_t>> activeRows();
@@ -128,7 +133,12 @@ private:
   const Artifact &artifact;
   Executable &executable;
   Table active, pageTable, sampling, outTokens, outCount;
-  Table loop, stopTokens, ring, draftLimit, drafterPlaces, accepted;
+  Table loop, stopTokens, ring, accepted;
+  /// The states of drafters.
+  struct DrafterTables {
+    Table limit, places, confidence;
+  };
+  DrafterTables drafters;
   /// The states that describe a chunk of prompts.
   struct PromptTables {
     Table tokens, positions, slots, sequences;

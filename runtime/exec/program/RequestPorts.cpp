@@ -3,6 +3,7 @@
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/program/Ports.h"
+#include "runtime/schema/ConfidenceStates.h"
 
 #include <algorithm>
 #include <cstring>
@@ -58,6 +59,15 @@ Result<InputBytes> mtp::readInputs(const Artifact &artifact,
       return invalidArgument(strCat(which, ": expected it once, got it twice"));
   }
   return bytes;
+}
+
+std::optional<uint32_t> mtp::findDraftPMin(const Artifact &artifact) {
+  std::optional<uint32_t> state = artifact.findState(kDraftPMin);
+  // A user's method may have another state of this name.
+  if (!state || !artifact.states[*state].rule.input ||
+      typeOf(artifact.states[*state]) != TensorType{ElementType::F32, {}})
+    return std::nullopt;
+  return state;
 }
 
 std::vector<RequestOutputType> mtp::requestOutputs(const Plan &plan) {

@@ -1,6 +1,7 @@
 //===- RequestPorts.h - What requests bring and ask for ---------*- C++ -*-===//
 // A model declares by name what a request may bring (`mtp.state ... input`) and
-// ask for (`mtp.output ... for`). The runtime knows no such name.
+// ask for (`mtp.output ... for`). The runtime knows no such name, except for
+// the confidence by which drafts end.
 //===----------------------------------------------------------------------===//
 
 #ifndef MTP_RUNTIME_EXEC_PROGRAM_REQUESTPORTS_H
@@ -23,6 +24,9 @@ using InputBytes = std::map<uint32_t, std::vector<uint8_t>>;
 /// the model does not have or that comes twice, and for another type or size.
 Result<InputBytes> readInputs(const Artifact &artifact,
                               std::vector<RequestInput> &&inputs);
+
+/// Returns the input that drafts end by; none if the model has no such drafter.
+std::optional<uint32_t> findDraftPMin(const Artifact &artifact);
 
 /// Returns the declared outputs of a plan's programs, each once.
 std::vector<RequestOutputType> requestOutputs(const Plan &plan);

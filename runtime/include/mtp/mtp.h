@@ -382,6 +382,9 @@ typedef enum mtp_logits {
    its affinity mask, or fewer if a control group's quota gives it less time. */
 uint32_t mtp_usable_processors(void);
 
+/* For draft_p_min: the value of the model, or of a request's session. */
+#define MTP_DRAFT_P_MIN_DEFAULT (-1.0f)
+
 /* How a session works. The generated tokens do not depend on any option, except
    on a GPU in the case that `deterministic` excludes. */
 typedef struct mtp_session_options {
@@ -433,11 +436,15 @@ typedef struct mtp_session_options {
      slots and pages are free. None: on a GPU as a profile says, else all. */
   const uint32_t *capture_sizes;
   size_t capture_size_count; /* at most 1024 */
+  float draft_p_min; /* confidence of 0 to 1 below which drafts end, for a model
+                        of mtp-import --confidence; MTP_DRAFT_P_MIN_DEFAULT: the
+                        model's, or with MTP_K_AUTO and a profile the one that
+                        pays */
 } mtp_session_options;
 
 /* Fills in the defaults: k = MTP_K_MAXIMUM, prefix_cache = 1,
-   prompt_milliseconds = 20, snapshot_bytes = 2^30, snapshot_tokens = 512, all
-   else 0. */
+   prompt_milliseconds = 20, snapshot_bytes = 2^30, snapshot_tokens = 512,
+   draft_p_min = MTP_DRAFT_P_MIN_DEFAULT, all else 0. */
 void mtp_session_options_init(mtp_session_options *options);
 
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT if an
@@ -589,11 +596,13 @@ typedef struct mtp_request {
                        the model's profile has of the kind; at most 32 letters,
                        digits, '-' and '_', else MTP_INVALID_ARGUMENT; null:
                        none */
+  float draft_p_min; /* confidence of 0 to 1 below which the sequence's drafts
+                        end; MTP_DRAFT_P_MIN_DEFAULT: the session's */
 } mtp_request;
 
 /* Fills in the defaults: max_tokens = 16, top_p = 1, k = MTP_K_SESSION,
-   logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, repetition_penalty = 1, all
-   else 0. */
+   logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, repetition_penalty = 1,
+   draft_p_min = MTP_DRAFT_P_MIN_DEFAULT, all else 0. */
 void mtp_request_init(mtp_request *request);
 
 /* Queues a sequence and sets `id`, which is never 0. Within a priority and

@@ -110,9 +110,11 @@ struct Request {
   static constexpr uint32_t kSessions = UINT32_MAX;
   static constexpr uint32_t kAutomatic = UINT32_MAX - 1;
   uint32_t k = kSessions;
-  /// Inputs, each of Model::requestInputs() at most once. Inputs that are left
-  /// out have the model's initial values. Sequences share KV pages only if all
-  /// their inputs are equal.
+  /// Confidence of 0 to 1 below which a drafter ends its drafts; none: the
+  /// session's. Only for models of mtp-import --confidence.
+  std::optional<float> draftPMin;
+  /// Inputs of Model::requestInputs(), each at most once; others have the
+  /// model's initial values. Sequences share KV pages only if they are equal.
   std::vector<RequestInput> inputs;
   /// Names of Model::requestOutputs() that updates are to contain
   /// (SequenceUpdate::outputs), each at most once. While such a sequence runs,
@@ -146,29 +148,28 @@ struct SessionOptions {
   static constexpr uint32_t kMaximum = UINT32_MAX;
   uint32_t k = kMaximum;
   /// Chooses the number of drafts for requests with Request::kSessions, up to
-  /// `k`: the session measures the cost of rounds and how many drafts are
-  /// accepted. It starts from the measurements of a destroyed session of the
-  /// same model and number of threads in this process. No token depends on it.
+  /// `k`, by measured costs and acceptance, at first those of a destroyed
+  /// session of the same model and number of threads. No token depends on it.
   bool automaticK = false;
+  /// Request::draftPMin of requests without one. None: the model's, or with
+  /// `automaticK` and a profile the one that pays.
+  std::optional<float> draftPMin;
   /// Number of threads, including the caller of step(), at most 1024. Zero: one
-  /// for each usable processor. More threads than processors gain nothing.
-  /// Ignored on a GPU.
+  /// for each usable processor; more gain nothing. Ignored on a GPU.
   uint32_t threads = 0;
   /// Bind each thread to a processor of its own.
   bool pinThreads = false;
   /// Takes the memory of KV pages, arena and states from the system when the
   /// session begins, if that is at most half of the memory available then.
-  /// Otherwise steps take memory at its first use, and may wait for new system
-  /// pages of all layers. A GPU's memory is always taken at the beginning.
+  /// Otherwise steps wait for it at its first use. A GPU's is taken at once.
   bool populateMemory = false;
   /// KV pages, the dummy page included: 2 to 2^31 - 1. Zero: enough for every
   /// slot at full context.
   uint32_t kvPages = 0;
   /// Slots to use, at most the envelope's. Zero: all.
   uint32_t maxSlots = 0;
-  /// The largest chunk of a prompt, one of the envelope's `prefillChunks`.
-  /// Zero: the envelope's default. The last tokens of a prompt go through
-  /// smaller chunks.
+  /// The largest chunk of a prompt, one of the envelope's `prefillChunks`;
+  /// zero: its default. The last tokens of a prompt go through smaller chunks.
   uint32_t prefillChunk = 0;
   /// Maximum number of prompt chunks in one step(), of `prefillChunk` rows
   /// each. It bounds how long running sequences wait for new prompts. With the
@@ -191,8 +192,7 @@ struct SessionOptions {
   /// one. Zero: the time of a round plus `promptMilliseconds`, and at least 16
   /// rows.
   uint32_t stepMilliseconds = 0;
-  /// Computes prompt rows only in separate prefill passes, even if the artifact
-  /// has programs for mixed batches. No token depends on it.
+  /// Computes prompt rows in passes of their own only. Changes no token.
   bool separatePrompts = false;
   /// Maximum number of rounds that run on the device without the host between
   /// them, limited by the artifact. On a GPU this hides the host's time. A new

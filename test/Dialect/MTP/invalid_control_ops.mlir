@@ -100,6 +100,12 @@ mtp.state @length : i64
 
 // -----
 
+// state_c7
+// expected-error @+1 {{'mtp.state' op expected 'mtp.state @shown_confidence[32, max_k] : f32', as the host shares this state}}
+mtp.state @shown_confidence[32, max_k] : i32
+
+// -----
+
 // state_c8
 module attributes {mtp.envelope = #mtp.envelope<max_k = 1, max_batch = 2, max_context = 64, prefill_chunk = 8, page = 16>} {
 // expected-error @+1 {{'mtp.state' op expected at most 65536 bytes of a slot for rebuild save, got 65544}}

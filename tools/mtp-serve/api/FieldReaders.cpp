@@ -158,6 +158,11 @@ static MaybeError drafts(std::string_view field, const JsonElement &element,
   return std::nullopt;
 }
 
+static MaybeError draftPMin(std::string_view field, const JsonElement &element,
+                            Reading &to) {
+  return readNumber(field, element, 0, 1, to.request.draftPMin.emplace());
+}
+
 static MaybeError stop(std::string_view field, const JsonElement &element,
                        Reading &to) {
   std::vector<std::string> &stops = to.request.stops;
@@ -444,6 +449,7 @@ static constexpr Field kSamplingFields[] = {
     {"n", answers},
     {"n_cmpl", answers},
     {"k", drafts},
+    {"draft_p_min", draftPMin},
     {"min_tokens", minTokens},
     {"priority", priority},
     {"timeout", timeout},

@@ -150,6 +150,7 @@ struct GenerationRequest {
   /// The number of answers to each prompt.
   uint32_t n = 1;
   uint32_t k = Request::kSessions;
+  std::optional<float> draftPMin;
   bool echo = false;
   /// Whether strings of special tokens in prompts are tokens.
   bool parsesSpecial = false;

@@ -346,6 +346,7 @@ Request serve::sequenceOf(const GenerationRequest &request,
   sequence.stopTokens = request.stopTokens;
   sequence.ignoreEos = request.ignoreEos;
   sequence.k = request.k;
+  sequence.draftPMin = request.draftPMin;
   const AskedScores &scores = request.scores;
   sequence.logprobs = {scores.output, scores.prompt, scores.mode};
   // An echoed prompt has the log-probabilities of the output.

@@ -80,6 +80,9 @@ class RequestOptions(TypedDict, total=False):
     """JSON of a grammar has no white space between its tokens."""
     k: Drafts
     """Drafts in a round; None: the session's. No token depends on it, unless Model.is_lossy."""
+    draft_p_min: Optional[float]
+    """Confidence of 0 to 1 below which drafts end; None: the session's. No token depends on it,
+    unless Model.is_lossy. For models of compile(confidence=...)."""
     stop_tokens: Sequence[int]
     """Further tokens that end the text."""
     ignore_eos: bool
@@ -142,6 +145,8 @@ class SessionOptions(TypedDict, total=False):
 
     pin_threads: bool
     """Bind each thread to a processor."""
+    draft_p_min: Optional[float]
+    """Confidence below which drafts end, of requests without one; None: the model's."""
     populate_memory: bool
     """Take the memory of KV pages and states at once, if it is at most half of the free memory."""
     kv_pages: int

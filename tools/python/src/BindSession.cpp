@@ -14,6 +14,7 @@
 #include "tools/python/src/RequestFields.h"
 #include "tools/python/src/Values.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -281,6 +282,7 @@ static nb::dict options(const SessionHandle &handle) {
   nb::dict d;
   d["k"] = o.k;
   d["automatic_k"] = o.automaticK;
+  d["draft_p_min"] = o.draftPMin;
   d["threads"] = o.threads;
   d["kv_pages"] = o.kvPages;
   d["max_batch"] = o.maxSlots;

@@ -94,6 +94,7 @@ SessionOptions python::sessionOptions(const nb::dict &options) {
   SessionOptions o;
   read(options, "k", o.k);
   read(options, "automatic_k", o.automaticK);
+  read(options, "draft_p_min", o.draftPMin);
   read(options, "threads", o.threads);
   read(options, "pin_threads", o.pinThreads);
   read(options, "populate_memory", o.populateMemory);
@@ -160,6 +161,7 @@ Request python::requestOf(const nb::dict &fields) {
   read(fields, "cache_salt", r.cacheSalt);
   read(fields, "kind", r.kind);
   read(fields, "k", r.k);
+  read(fields, "draft_p_min", r.draftPMin);
   read(fields, "outputs", r.outputs);
   read(fields, "sees_drafts", r.seesDrafts);
   readLogits(fields, r);

@@ -22,9 +22,11 @@ static LogicalResult verifyHostState(StateOp op) {
   if (!state || !state->isHosts)
     return success();
   auto extents = llvm::to_vector(op.getExtents().getAsRange<ExtentAttr>());
-  bool matches = op.getShared() == state->isForAll &&
-                 op.getElementType().isSignlessInteger(32) &&
-                 int64_t(extents.size()) == state->rank;
+  Type element = op.getElementType();
+  bool matches =
+      op.getShared() == state->isForAll &&
+      (state->isFloat ? element.isF32() : element.isSignlessInteger(32)) &&
+      int64_t(extents.size()) == state->rank;
   for (int64_t i = 0; matches && i < state->rank; ++i)
     matches = state->extents[i].matches(extents[i]);
   if (matches)
