@@ -346,8 +346,8 @@ static Status checkHead(const DraftHead &of) {
 static Status checkSeconds(const Key &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
-  return dataLoss(strCat(key.text(), ": expected a number above 0, from ", least,
-                         " to ", kMostSeconds, ", got ", value));
+  return dataLoss(strCat(key.text(), ": expected a number above 0, from ",
+                         least, " to ", kMostSeconds, ", got ", value));
 }
 
 static Status checkCost(const Key &key, const Cost &of) {
