@@ -64,14 +64,13 @@ findMachine(const profile::Profile &profile, const profile::MachineKey &machine,
             std::vector<std::string> &notes) {
   std::string others, counts;
   std::vector<const profile::MachineCosts *> named;
-  for (const profile::MachineCosts &of : profile.machines) {
+  for (const profile::MachineCosts &of : profile.machines)
     if (of.name != machine.name)
       others += strCat(others.empty() ? "'" : ", '", of.name, "'");
     else if (of.threads != machine.threads)
       counts += strCat(counts.empty() ? "" : ", ", of.threads);
     else
       named.push_back(&of);
-  }
   if (!named.empty())
     return findSettings(named, machine.gpu, notes);
   if (!counts.empty()) {

@@ -126,7 +126,8 @@ void ProfileRecorder::countTokens(const RecordedRound &round) {
     count(token, &Counts::drafted);
 }
 
-template <typename CostT> CostT ProfileRecorder::Cell<CostT>::cost() const {
+template <typename CostT>
+CostT ProfileRecorder::Cell<CostT>::cost() const {
   size_t kept = std::min<size_t>(count, seconds.size());
   std::array<double, 31> sorted = seconds;
   std::sort(sorted.begin(), sorted.begin() + long(kept));

@@ -71,7 +71,8 @@ public:
 
 private:
   /// The last times of a shape: of a program's runs, or of launches.
-  template <typename CostT> struct Cell {
+  template <typename CostT>
+  struct Cell {
     std::array<double, 31> seconds = {};
     uint64_t count = 0;
     double positions = 0;

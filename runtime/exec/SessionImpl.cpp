@@ -122,6 +122,17 @@ static uint32_t addSparePages(const Model::Impl &inner,
   return uint32_t(spare);
 }
 
+/// Returns the number of rounds per launch that a profile prefers, or else the
+/// device's.
+static uint32_t roundsBy(const Model::Impl &inner,
+                         const SessionOptions &options,
+                         const ProfileCosts &costs, uint32_t preferred) {
+  uint32_t most = inner.artifact().maxRounds;
+  return planRounds(
+      inner.plan(), inner.profile ? &*inner.profile : nullptr, costs.machine,
+      {options.maxSlots, options.k, most, std::min(preferred, most)});
+}
+
 Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
                                       uint32_t sparePages) {
   parts = std::make_unique<SessionParts>(inner, options, setup, *executable);
@@ -164,18 +175,6 @@ void Session::Impl::chooseDraftPMin(const ProfileCosts &costs) {
                                          {.mostK = options.k, .usual = usual});
   if (report && report->pays())
     options.draftPMin = float(report->best.least);
-}
-
-/// Chooses the number of rounds per launch by a profile, if the caller has set
-/// none. `preferred` is the device's number.
-void Session::Impl::chooseRounds(const ProfileCosts &costs,
-                                 uint32_t preferred) {
-  if (options.roundsPerLaunch != 0)
-    return;
-  uint32_t most = inner.artifact().maxRounds;
-  options.roundsPerLaunch = planRounds(
-      inner.plan(), inner.profile ? &*inner.profile : nullptr, costs.machine,
-      {options.maxSlots, options.k, most, std::min(preferred, most)});
 }
 
 /// Returns the caller's sizes, or on a GPU the graphs that a profile chooses.
@@ -225,7 +224,9 @@ Status Session::Impl::start() {
   uint32_t sparePages = 0;
   if (inner.envelope) {
     MTP_ASSIGN_OR_RETURN(costs, readProfile());
-    chooseRounds(costs, device->preferredRounds());
+    if (options.roundsPerLaunch == 0)
+      options.roundsPerLaunch =
+          roundsBy(inner, options, costs, device->preferredRounds());
     captures = chooseCaptures(costs);
     sparePages = addSparePages(inner, captures.sizes, isDefaultPool, options);
   }

@@ -63,7 +63,6 @@ private:
   Status startGeneration(ProfileCosts costs, CapturePlan captures,
                          uint32_t sparePages);
   Result<ProfileCosts> readProfile() const;
-  void chooseRounds(const ProfileCosts &costs, uint32_t preferred);
   CapturePlan chooseCaptures(const ProfileCosts &costs) const;
   Status advance();
   Status checkRequest(const Request &request) const;

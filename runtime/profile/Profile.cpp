@@ -19,10 +19,10 @@ std::string GpuSettings::text() const {
   auto rate = [](uint32_t clock) {
     return clock ? strCat(clock / 1000, " MHz") : "unknown clock";
   };
-  return strCat(
-      "driver ",
-      driver ? strCat(driver / 1000, ".", driver % 1000 / 10) : "unknown", ", ",
-      rate(clock), ", memory ", rate(memoryClock));
+  return strCat("driver ",
+                driver ? strCat(driver / 1000, ".", driver % 1000 / 10)
+                       : "unknown",
+                ", ", rate(clock), ", memory ", rate(memoryClock));
 }
 
 Outcomes profile::Profile::allOutcomes() const {

@@ -90,10 +90,9 @@ static auto writeMachine(Builder &to, const MachineCosts &of) {
   auto alternatives = writeAll(to, of.alternatives, writeAlternative);
   auto gemms = writeAll(to, of.gemms, writeGemm);
   auto launches = writeAll(to, of.launches, writeLaunch);
-  return schema::CreateProfileMachine(to, name, of.threads, of.day, of.isBusy,
-                                      costs, alternatives, gemms, of.gpu.driver,
-                                      of.gpu.clock, of.gpu.memoryClock,
-                                      launches);
+  return schema::CreateProfileMachine(
+      to, name, of.threads, of.day, of.isBusy, costs, alternatives, gemms,
+      of.gpu.driver, of.gpu.clock, of.gpu.memoryClock, launches);
 }
 
 /// Writes the outcomes of nodes.
@@ -141,9 +140,8 @@ std::vector<uint8_t> profile::writeProfile(const Profile &profile) {
   auto machines = writeAll(to, profile.machines, writeMachine);
   const Load &load = profile.load;
   std::vector<schema::ProfileRounds> rounds = roundsOf(load);
-  auto used = schema::CreateProfileLoadDirect(to, &load.slots, &load.contexts,
-                                              &load.prompts, &rounds,
-                                              &load.outputs);
+  auto used = schema::CreateProfileLoadDirect(
+      to, &load.slots, &load.contexts, &load.prompts, &rounds, &load.outputs);
   auto nodes = writeNodes(to, profile.nodes);
   auto kinds = writeAll(to, profile.kinds, writeKind);
   const ConfidenceOutcomes &confidence = profile.confidence;

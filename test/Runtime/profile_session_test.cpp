@@ -214,7 +214,7 @@ TEST_F(ProfiledSession, RecordsRoundsWithPadding) {
   EXPECT_TRUE((recorded.load.rounds.contains({1, 0})));
   ProfileCosts costs =
       *matchProfile(recorded, ModelAccess::file(*model)->artifact().plans[0],
-                    recorded.machines[0].name, 1);
+                    recorded.machines[0].key());
   EXPECT_TRUE(costs.learned.cost.isMeasured(1, 0, 3));
   EXPECT_FALSE(costs.learned.cost.isMeasured(1, 0));
   EXPECT_TRUE(costs.rounds.empty());

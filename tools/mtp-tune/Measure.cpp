@@ -391,8 +391,8 @@ Status Tuner::measureShapes(Session &session, uint32_t slots, bool isPadded,
   return okStatus();
 }
 
-/// Measures rounds of a number of slots, some of them with padding, and launches
-/// of several rounds.
+/// Measures rounds of a number of slots, some of them with padding, and
+/// launches of several rounds.
 Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
   MTP_RETURN_IF_ERROR(measureShapes(*session, batch, /*isPadded=*/false, into));
@@ -401,8 +401,7 @@ Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
   uint32_t some = paddedSlots(options.captureSizes, hasGraphs, batch);
   if (some > 0 && seconds() <= limit()) {
     MTP_ASSIGN_OR_RETURN(session, createSession(batch, {batch}));
-    MTP_RETURN_IF_ERROR(
-        measureShapes(*session, some, /*isPadded=*/true, into));
+    MTP_RETURN_IF_ERROR(measureShapes(*session, some, /*isPadded=*/true, into));
     session.reset();
   }
   // Some numbers of slots are enough: the others lie between them.

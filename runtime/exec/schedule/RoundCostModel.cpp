@@ -300,8 +300,7 @@ void RoundCostModel::begin(std::span<const Measured> measured) {
   };
   std::vector<Known> all;
   for (const Measured &one : measured)
-    all.push_back(
-        {&cells[shapeOf(one.work)], termsOf(one.work), one.seconds});
+    all.push_back({&cells[shapeOf(one.work)], termsOf(one.work), one.seconds});
   // Costs of rows and of positions are estimated from each other.
   for (int turn = 0; turn < kBeginTurns; ++turn) {
     changes = {};
