@@ -352,9 +352,10 @@ double DraftPolicy::priceOfTrial(const Candidates &of, uint32_t k,
 }
 
 /// Returns the seconds that the next rounds should save if a trial has told how
-/// often the drafts of the text are accepted. Rounds without drafts tell nothing
-/// about it. The log odds of the slots' texts have a normal distribution around
-/// their estimates, which the slots' own drafts make narrower.
+/// often the drafts of the text are accepted. Rounds without drafts tell
+/// nothing about it. The log odds of the slots' texts have a normal
+/// distribution around their estimates, which the slots' own drafts make
+/// narrower.
 double DraftPolicy::worthOfTrial(const Candidates &of, uint32_t k) const {
   double tried = 0, seconds = known.cost.seconds(fullRound(of, k));
   for (const Slot &slot : of.slots)
