@@ -201,16 +201,20 @@ static void takeOutcomes(const profile::Profile &profile, ProfileCosts &into) {
 }
 
 /// Takes the acceptance of kinds of requests, as far as there are enough
-/// outcomes.
+/// outcomes, and how much the kinds differ.
 static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
+  std::vector<double> first;
   for (const profile::KindOutcomes &kind : profile.kinds) {
     std::vector<double> rates;
     const profile::Outcomes &of = kind.outcomes;
     for (size_t j = 0; j < of.tried.size() && of.tried[j] >= kLeastTried; ++j)
       rates.push_back(double(of.accepted[j]) / double(of.tried[j]));
-    if (!rates.empty())
-      into.kinds.emplace(kind.name, std::move(rates));
+    if (rates.empty())
+      continue;
+    first.push_back(rates[0]);
+    into.kinds.emplace(kind.name, std::move(rates));
   }
+  into.learned.spread = DraftPolicy::spreadOf(first);
 }
 
 /// Returns the mean ratio of a machine's times to another one's, over rounds

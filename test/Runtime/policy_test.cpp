@@ -505,19 +505,22 @@ static DraftPolicy::LearnedCosts profileOfAll(const Recorded &of) {
   std::vector<Rates> texts;
   for (const std::vector<Rates> &workload : kWorkloads)
     texts.insert(texts.end(), workload.begin(), workload.end());
-  return profileOf(of, texts);
+  DraftPolicy::LearnedCosts learned = profileOf(of, texts);
+  std::vector<double> first;
+  for (const Rates &rates : texts)
+    first.push_back(rates[0]);
+  learned.spread = DraftPolicy::spreadOf(first);
+  return learned;
 }
 
-// One slot of a model with experts finds out late that a text pays for drafts:
-// trials may take 0.5 % of all time, and each takes most of a step.
+// The kinds of requests in the profile differ, so trials may pay ahead.
 TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfWorkloadsWithAProfile) {
-  bool isLate = std::string(GetParam().name) == "experts_bf16_zen5";
   for (size_t i = 0; i < kWorkloads.size(); ++i) {
     std::vector<Part> parts;
     for (int turn = 0; turn < 3; ++turn)
       parts.push_back({kWorkloads[i], GetParam().batch, 900, 0, true});
     Ratios of = replay(GetParam(), parts, 10, profileOfAll(GetParam()));
-    EXPECT_LE(of.best, isLate ? 1.027 : 1.02) << of.text << "; workload " << i;
+    EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.01) << of.text << "; workload " << i;
   }
 }

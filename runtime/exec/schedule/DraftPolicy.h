@@ -35,6 +35,10 @@ public:
   /// Returns the share of drafts accepted at a position, counted from 0.
   /// `prior` counts as `weight` drafts.
   double rate(uint32_t position, double prior, double weight) const;
+  /// Returns the number of drafts at a position that count.
+  double tried(uint32_t position) const {
+    return position < positions.size() ? positions[position].tried : 0;
+  }
 
   /// Rounds that the drafters need to make up for rounds without drafts, which
   /// left them no entries.
@@ -74,7 +78,13 @@ public:
     /// whose first drafts are accepted more often accepts later drafts more
     /// often.
     std::vector<double> usual;
+    /// How much texts differ, see spreadOf(); 0: unknown.
+    double spread = 0;
   };
+  /// Returns the standard deviation of the log odds that first drafts are
+  /// accepted, by the `rates` of kinds of texts, within a limit; 0 for fewer
+  /// than two kinds.
+  static double spreadOf(std::span<const double> rates);
   const LearnedCosts &learned() const { return known; }
   /// Returns the number of padding slots that a round should have.
   uint32_t paddingOf(uint32_t batch, uint32_t k) const {
@@ -146,6 +156,8 @@ private:
   }
   bool isFarAway(const Candidates &of, uint32_t k) const;
   double priceOfTrial(const Candidates &of, uint32_t k, double rate) const;
+  double worthOfTrial(const Candidates &of, uint32_t k) const;
+  bool paysAhead(const Candidates &of, uint32_t k, double loss) const;
   bool startTrial(const Candidates &of);
   uint32_t rowsOf(uint32_t drafts) const;
   RoundCostModel::Work roundOf(const Candidates &of, uint32_t k) const;
@@ -173,7 +185,7 @@ private:
   uint32_t tried = 0, trialRounds = 0, trialBatch = 0;
   /// Rounds until the next trial may begin.
   uint32_t pause = 0;
-  /// Seconds that trials may lose.
+  /// Seconds that trials may lose; below 0 after trials that paid ahead.
   double credit = 0;
 };
 
