@@ -268,6 +268,16 @@ TEST(DraftPolicy, LearnsTheTimesOfRoundsWithPadding) {
   }
 }
 
+TEST(DraftPolicy, TellsHowMuchTextsDiffer) {
+  using Rates = std::vector<double>;
+  EXPECT_EQ(DraftPolicy::spreadOf({}), 0);
+  EXPECT_EQ(DraftPolicy::spreadOf(Rates{0.5}), 0);
+  EXPECT_NEAR(DraftPolicy::spreadOf(Rates{0.4, 0.4}), 0, 1e-6);
+  // Log odds of 0 and 1.
+  EXPECT_NEAR(DraftPolicy::spreadOf(Rates{0.5, 0.731059}), 0.7071, 1e-3);
+  EXPECT_EQ(DraftPolicy::spreadOf(Rates{0.01, 0.99}), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
                          [](const auto &info) { return info.param.name; });
 

@@ -55,7 +55,7 @@ static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
 /// The rounds that trials may lose ahead of their share, if what they tell
 /// should be worth more in the next `kHorizon` rounds. The limit on the spread
 /// of texts.
-static constexpr double kAhead = 4, kHorizon = 100, kMostSpread = 1;
+static constexpr double kMostDebt = 4, kHorizon = 100, kMostSpread = 1;
 
 /// Points and weights of a normal distribution (Gauss and Hermite).
 static constexpr std::pair<double, double> kNormal[] = {{-2.857, 0.01126},
@@ -390,7 +390,7 @@ bool DraftPolicy::paysAhead(const Candidates &of, uint32_t k,
                             double loss) const {
   if (current != 0 || known.spread == 0)
     return false;
-  double most = kAhead * known.cost.seconds(fullRound(of, 0));
+  double most = kMostDebt * known.cost.seconds(fullRound(of, 0));
   return loss <= credit + most && loss < worthOfTrial(of, k);
 }
 
