@@ -515,6 +515,11 @@ emitModel(mlir::MLIRContext &mlirContext, const std::string &folder,
                        consultWeights(config, weights, options));
   MTP_ASSIGN_OR_RETURN(std::optional<DrafterFolder> drafter,
                        readFolder(folder, config, options, weights, keys));
+  // A profile's number of drafts and tree would be errors about other flags.
+  if (options.profiled)
+    MTP_RETURN_IF_ERROR(checkProfiledMethod(
+        *options.profiled, drafter ? std::string(toString(drafter->method))
+                                   : methodName(options.drafter)));
   MTP_ASSIGN_OR_RETURN(
       DraftPlan draft,
       planDrafts(config, drafter ? &*drafter : nullptr, options));

@@ -203,7 +203,7 @@ static void takeOutcomes(const profile::Profile &profile, ProfileCosts &into) {
 /// Takes the acceptance of kinds of requests, as far as there are enough
 /// outcomes, and how much the kinds differ.
 static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
-  std::vector<double> first;
+  std::vector<DraftPolicy::KindCount> first;
   for (const profile::KindOutcomes &kind : profile.kinds) {
     std::vector<double> rates;
     const profile::Outcomes &of = kind.outcomes;
@@ -211,7 +211,7 @@ static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
       rates.push_back(double(of.accepted[j]) / double(of.tried[j]));
     if (rates.empty())
       continue;
-    first.push_back(rates[0]);
+    first.push_back({of.tried[0], of.accepted[0]});
     into.kinds.emplace(kind.name, std::move(rates));
   }
   into.learned.spread = DraftPolicy::spreadOf(first);
@@ -267,18 +267,28 @@ Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
   return costs;
 }
 
+profile::MachineCosts mtp::costsOfPlan(const profile::MachineCosts &machine,
+                                       const Plan &plan) {
+  std::set<uint64_t> known = knownPrograms(plan);
+  profile::MachineCosts own;
+  own.setKey(machine.key());
+  for (const Cost &cost : machine.costs)
+    if (known.contains(cost.program))
+      own.costs.push_back(cost);
+  for (const profile::LaunchCost &cost : machine.launches)
+    if (known.contains(cost.program))
+      own.launches.push_back(cost);
+  return own;
+}
+
 uint32_t mtp::planRounds(const Plan &plan, const profile::Profile *profile,
                          const profile::MachineCosts *machine,
                          const profile::LaunchInput &limits) {
   if (!profile || !machine || machine->launches.empty() ||
       limits.usualRounds == 1)
     return limits.usualRounds;
-  std::set<uint64_t> known = knownPrograms(plan);
-  profile::MachineCosts own;
-  for (const profile::LaunchCost &cost : machine->launches)
-    if (known.contains(cost.program))
-      own.launches.push_back(cost);
-  auto choice = profile::chooseLaunch(*profile, own, limits);
+  auto choice =
+      profile::chooseLaunch(*profile, costsOfPlan(*machine, plan), limits);
   return choice ? choice->rounds : limits.usualRounds;
 }
 
@@ -318,12 +328,8 @@ CapturePlan mtp::planCaptures(const Plan &plan,
     return nodes;
   };
   CapturePlan result;
-  std::set<uint64_t> known = knownPrograms(plan);
-  profile::MachineCosts own;
-  for (const Cost &cost : machine.costs)
-    if (known.contains(cost.program))
-      own.costs.push_back(cost);
-  auto choice = profile::chooseCaptures(own, load, input);
+  auto choice =
+      profile::chooseCaptures(costsOfPlan(machine, plan), load, input);
   if (!choice)
     return result;
   result.sizes = std::move(choice->sizes);

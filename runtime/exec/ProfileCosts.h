@@ -43,6 +43,10 @@ Result<ProfileCosts> matchProfile(const profile::Profile &profile,
                                   const Plan &plan,
                                   const profile::MachineKey &machine);
 
+/// Returns a machine's costs of the programs that a plan has.
+profile::MachineCosts costsOfPlan(const profile::MachineCosts &machine,
+                                  const Plan &plan);
+
 /// Returns the rounds of a session's launches: as a profile's launches of a
 /// machine's programs choose, else the usual number. Both pointers may be null.
 uint32_t planRounds(const Plan &plan, const profile::Profile *profile,

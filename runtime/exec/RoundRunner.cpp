@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/schema/LogitRules.h"
+#include "runtime/schema/LoopLayout.h"
 
 #include <algorithm>
 #include <utility>
@@ -303,17 +304,21 @@ Status RoundRunner::finishStopped() {
 Status RoundRunner::read() {
   RoundLaunch &launch = parts.launch;
   MTP_RETURN_IF_ERROR(launch.await());
+  bool isNew = launch.hasUnread() || launch.roundsRead() == 0;
   for (; launch.hasUnread(); launch.next()) {
     countRound();
     for (uint32_t row = 0; row < launch.work().rows.size(); ++row)
       MTP_RETURN_IF_ERROR(readRow(row));
   }
+  // The end of a launch may be known one step after its last round. The time
+  // that the caller takes between the steps is no cost.
+  if (isNew)
+    lastRead = parts.setup.clock();
   if (!launch.isDone())
     return okStatus();
-  // While the device goes on, the time that the caller takes is no cost.
   for (uint32_t round = 0; round < launch.roundsRead(); ++round)
-    countSeconds((parts.setup.clock() - started) / launch.roundsRead());
-  recordLaunch(parts.setup.clock() - started);
+    countSeconds((lastRead - started) / launch.roundsRead());
+  recordLaunch(lastRead - started);
   MTP_RETURN_IF_ERROR(countRows());
   MTP_RETURN_IF_ERROR(prompts.readMixed());
   for (const EndedSequence &ended : launch.ended())
@@ -385,9 +390,13 @@ Status RoundRunner::apply(Sequence &sequence,
   parts.results.addDrafted(sequence.id, drafted);
   parts.results.count(&sequence, &Statistics::decodeTokens,
                       sequence.output.tokens().size() - before);
-  if (parts.recorder && sequence.phase() == Sequence::Phase::Done)
-    parts.recorder->addOutput(sequence.output.tokens().size());
   return okStatus();
+}
+
+/// Whether drafts of a sequence may end by the drafter's confidence.
+bool RoundRunner::endsDrafts(const Sequence &sequence) const {
+  float usual = parts.options.draftPMin.value_or(0);
+  return sequence.request.draftPMin.value_or(usual) > 0;
 }
 
 /// Gives the recorder a round of a sequence. Drafts and the nodes of trees are
@@ -412,7 +421,8 @@ Status RoundRunner::record(const Sequence &sequence,
   round.isChain =
       !round.isReplaced && parts.programs().nodes(of.drafts) == of.drafts + 1;
   std::vector<float> confidences;
-  if (!round.isReplaced) {
+  // Drafts below a threshold have no confidence.
+  if (!round.isReplaced && !endsDrafts(sequence)) {
     MTP_ASSIGN_OR_RETURN(confidences, parts.host.confidences(
                                           parts.launch.roundsRead(), of.slot,
                                           std::min(output.drafted, of.drafts)));
@@ -451,16 +461,17 @@ Status RoundRunner::countRows() {
 }
 
 /// Records the time of a launch on a device that may run several rounds without
-/// the host. Launches with rounds that stop, and with padding, are others.
+/// the host. Launches with rounds that stop or with padding, and launches that
+/// end before their last round, are others.
 void RoundRunner::recordLaunch(double seconds) {
   const RoundWork &work = parts.launch.work();
   auto stops = [](const RoundWork::Row &row) {
     return row.seesDrafts || row.isMasked || row.isAsked;
   };
   if (!parts.recorder || parts.inner.device == DeviceKind::Cpu ||
-      !parts.host.hasRing() || parts.launch.roundsRead() == 0 ||
-      !work.padding.empty() || !work.mixed.empty() ||
-      std::ranges::any_of(work.rows, stops))
+      !parts.host.hasRing() || parts.launch.roundsRead() != work.rounds ||
+      work.rounds > kRingRounds || !work.padding.empty() ||
+      !work.mixed.empty() || std::ranges::any_of(work.rows, stops))
     return;
   profile::LaunchCost shape;
   shape.batch = work.batch();
@@ -471,7 +482,8 @@ void RoundRunner::recordLaunch(double seconds) {
 }
 
 /// Records the time of a round. A round with prompt rows says nothing about the
-/// cost of drafts.
+/// cost of drafts. A profile has no rounds whose drafts may end by confidence,
+/// because their rows are unknown.
 void RoundRunner::countSeconds(double seconds) {
   const RoundWork &work = parts.launch.work();
   std::vector<uint32_t> drafts;
@@ -486,6 +498,12 @@ void RoundRunner::countSeconds(double seconds) {
   if (!parts.recorder)
     return;
   parts.recorder->addBatch(cost.batch, cost.k);
+  auto endsDrafts = [&](const RoundWork::Row &row) {
+    const Sequence *sequence = parts.table.find(row.sequence);
+    return row.drafts > 0 && sequence && this->endsDrafts(*sequence);
+  };
+  if (std::ranges::any_of(work.rows, endsDrafts))
+    return;
   profile::Cost shape;
   shape.batch = cost.batch;
   shape.k = cost.k;

@@ -54,6 +54,7 @@ private:
                uint32_t row);
   Status record(const Sequence &sequence, const HostState::RoundOutput &output,
                 uint64_t anchor, uint32_t row);
+  bool endsDrafts(const Sequence &sequence) const;
   Status countRows();
   void countRound();
   void countSeconds(double seconds);
@@ -63,8 +64,9 @@ private:
   PromptRunner &prompts;
   RoundPlanner planner;
   DrafterCatchUp catchUp;
-  /// Time at which the launch under way started.
-  double started = 0;
+  /// Times at which the launch under way started, and at which its last round
+  /// was read.
+  double started = 0, lastRead = 0;
   /// Time at which the launch's round stopped for the host, and the seconds of
   /// the round's first half.
   double stopped = 0, halfSeconds = 0;

@@ -17,8 +17,11 @@ Status SequenceEnds::emit(Sequence &sequence, std::span<const int32_t> tokens,
     std::vector<int32_t> &context = sequence.residency->context;
     context.insert(context.end(), tokens.begin(), tokens.end());
   } else {
-    if (emitted.end != FinishReason::Failed)
+    if (emitted.end != FinishReason::Failed) {
+      if (state.recorder)
+        state.recorder->addOutput(sequence.output.tokens().size());
       MTP_RETURN_IF_ERROR(copyStates(sequence));
+    }
     finish(sequence, emitted.end, std::move(emitted.error));
   }
   return emitted.tokens

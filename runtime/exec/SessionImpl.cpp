@@ -22,8 +22,7 @@ using namespace mtp;
 /// The number of drafts for which the acceptance of a request's kind stands.
 static constexpr double kKindDrafts = 12;
 
-/// Padding slots take at most this fraction of a pool of the caller's size from
-/// the prefix cache: 1 / 4.
+/// Divisor of the pool that limits the pages for padding slots.
 static constexpr uint32_t kSpareShare = 4;
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +106,9 @@ static uint64_t mostPaddingPages(const profile::CaptureSizes &sizes,
 }
 
 /// Returns the pages that the prefix cache leaves free, so that padding slots
-/// find pages. A pool of the default size grows by them.
+/// find pages: at most a quarter of the pool. A pool of the default size grows
+/// by the pages of the caller's sizes. It does not grow for a profile's sizes,
+/// because a profile must not make a session too large.
 static uint32_t addSparePages(const Model::Impl &inner,
                               const profile::CaptureSizes &sizes,
                               bool isDefaultPool, SessionOptions &options) {
@@ -115,7 +116,7 @@ static uint32_t addSparePages(const Model::Impl &inner,
     return 0;
   uint64_t spare = mostPaddingPages(sizes, inner.programs, *inner.envelope,
                                     options.roundsPerLaunch);
-  if (!isDefaultPool)
+  if (!isDefaultPool || options.captureSizes.empty())
     return uint32_t(std::min<uint64_t>(spare, options.kvPages / kSpareShare));
   spare = std::min<uint64_t>(spare, INT32_MAX - options.kvPages);
   options.kvPages += uint32_t(spare);
@@ -162,17 +163,20 @@ Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
 }
 
 /// Fills in the confidence by which drafts end: the caller's, or with automatic
-/// k the profile's if that pays, or the model's.
+/// k the profile's if that pays, or the model's. If tokens depend on drafts, a
+/// profile decides nothing.
 void Session::Impl::chooseDraftPMin(const ProfileCosts &costs) {
   std::optional<uint32_t> state = findDraftPMin(inner.artifact());
   if (!state || options.draftPMin)
     return;
   double usual = inner.artifact().states[*state].rule.init;
   options.draftPMin = float(usual);
-  if (!options.automaticK || !costs.machine || options.k == 0)
+  if (!options.automaticK || !costs.machine || options.k == 0 ||
+      !parts->host.hasDraftLimit())
     return;
-  auto report = profile::chooseThreshold(*inner.profile, *costs.machine,
-                                         {.mostK = options.k, .usual = usual});
+  auto report = profile::chooseThreshold(
+      *inner.profile, costsOfPlan(*costs.machine, inner.plan()),
+      {.mostK = options.k, .usual = usual});
   if (report && report->pays())
     options.draftPMin = float(report->best.least);
 }

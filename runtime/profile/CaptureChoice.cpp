@@ -297,8 +297,8 @@ struct PaddedRound {
 };
 } // namespace
 
-/// Returns the measured rounds with padding by k: rounds with all drafts, at
-/// contexts at which the larger shape was measured, too.
+/// Returns the measured rounds with padding by k, at contexts at which the
+/// larger shape was measured with the same number of rows of each slot.
 static std::map<uint32_t, std::vector<PaddedRound>>
 paddedByK(const MachineCosts &machine) {
   // The round with the most rows of a shape at a context, which is the last
@@ -320,8 +320,12 @@ paddedByK(const MachineCosts &machine) {
     auto larger = costs.find({Shape{k, size, 0}, key.second});
     if (padding == 0 || larger == costs.end())
       continue;
+    // A server leaves out drafts. Fewer rows would make padding look free.
+    const Cost &whole = larger->second;
+    if (uint64_t(cost.rows) * size != uint64_t(whole.rows) * cost.batch)
+      continue;
     auto &[sum, count] = ratios[key.first];
-    sum += machine.secondsOf(cost) / machine.secondsOf(larger->second);
+    sum += machine.secondsOf(cost) / machine.secondsOf(whole);
     ++count;
   }
   std::map<uint32_t, std::vector<PaddedRound>> padded;
@@ -418,7 +422,7 @@ std::string profile::captureText(const CaptureChoice &choice) {
                             choice.nodes, " nodes, ", numbers, "\n");
   text += choice.measured > 0
               ? strCat("graphs  ", choice.measured,
-                       " measured shapes with padding\n")
+                       " times of measured rounds with padding are used\n")
               : "graphs  padding rows count as active rows: none was "
                 "measured\n";
   if (choice.sizes.empty())

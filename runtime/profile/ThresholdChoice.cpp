@@ -4,6 +4,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/TreeChoice.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -26,11 +27,11 @@ struct Counts {
 /// Predicts the speed of chains that end by a threshold.
 class ThresholdSearch {
 public:
-  ThresholdSearch(NodeRates rates, RoundCosts costs, const Load &load,
-                  bool endsPasses)
-      : rates(std::move(rates)), costs(std::move(costs)),
-        shares(slotShares(load, this->costs.mostSlots())),
-        endsPasses(endsPasses) {}
+  /// `level` scales the rates by position to the outcomes by confidence.
+  ThresholdSearch(NodeRates rates, double level, RoundCosts costs,
+                  const Load &load)
+      : rates(std::move(rates)), level(level), costs(std::move(costs)),
+        shares(slotShares(load, this->costs.mostSlots())) {}
 
   /// Returns the speed of chains of `k` drafts that end before a draft below
   /// `bucket`.
@@ -45,10 +46,9 @@ private:
   double seconds(uint32_t k, double stays, double drafts, double slots) const;
 
   NodeRates rates;
+  double level;
   RoundCosts costs;
   std::map<uint32_t, double> shares;
-  /// Whether a chain that has ended saves passes of the drafter.
-  bool endsPasses;
 };
 } // namespace
 
@@ -58,16 +58,18 @@ static double sumFrom(const std::array<double, kConfidenceBuckets> &counts,
 }
 
 /// Returns the mean time of a round in which each draft lets a slot's chain go
-/// on with the probability `stays`. A pass runs if any slot wants it.
+/// on with the probability `stays`. A pass runs if any slot wants it. The pass
+/// of a block runs in each round.
 double ThresholdSearch::seconds(uint32_t k, double stays, double drafts,
                                 double slots) const {
   double time = costs.target(slots * (1 + drafts)), wants = 1;
+  if (costs.isBlock())
+    return time + costs.drafting(k, slots);
   double row = costs.drafter(2) - costs.drafter(1);
   for (uint32_t pass = 0; pass < k; ++pass) {
     double runs = 1 - std::pow(1 - wants, slots);
     time += runs * (costs.drafter(1) - row) + slots * wants * row;
-    if (endsPasses)
-      wants *= stays;
+    wants *= stays;
   }
   return time;
 }
@@ -86,7 +88,7 @@ Threshold ThresholdSearch::evaluate(uint32_t k, size_t bucket,
   one.k = k;
   double path = 1, made = 1;
   for (uint32_t j = 1; j <= k; ++j) {
-    path *= rates.rate(j, 0) * kept;
+    path *= std::min(rates.rate(j, 0) * level, 1.0) * kept;
     made *= stays;
     one.tokens += path;
     one.drafts += made;
@@ -152,6 +154,21 @@ static Result<Counts> countsOf(const Profile &profile) {
   return counts;
 }
 
+/// Returns the share of accepted drafts by confidence over the share by
+/// position. A server whose drafts end by confidence counts the drafts that
+/// were left out as rejected by position, and none of its drafts by confidence.
+static double levelOf(const Profile &profile) {
+  Outcomes all = profile.allOutcomes();
+  auto shareOf = [](const auto &accepted, const auto &tried) {
+    double most = std::accumulate(tried.begin(), tried.end(), 0.0);
+    double some = std::accumulate(accepted.begin(), accepted.end(), 0.0);
+    return most > 0 ? some / most : 0;
+  };
+  double by = shareOf(all.accepted, all.tried);
+  const ConfidenceOutcomes &of = profile.confidence;
+  return by > 0 ? shareOf(of.accepted, of.tried) / by : 1;
+}
+
 Result<ThresholdReport>
 profile::chooseThreshold(const Profile &profile, const MachineCosts &machine,
                          const ThresholdLimits &limits) {
@@ -159,10 +176,8 @@ profile::chooseThreshold(const Profile &profile, const MachineCosts &machine,
   MTP_ASSIGN_OR_RETURN(MeasuredDrafts drafts, MeasuredDrafts::of(profile));
   MTP_ASSIGN_OR_RETURN(NodeRates rates, NodeRates::of(profile));
   MTP_ASSIGN_OR_RETURN(RoundCosts costs, RoundCosts::of(machine, drafts));
-  // One pass makes all drafts of a block.
-  bool endsPasses = !profile.model.drafter.starts_with("dspark");
-  ThresholdSearch search(std::move(rates), std::move(costs), profile.load,
-                         endsPasses);
+  ThresholdSearch search(std::move(rates), levelOf(profile), std::move(costs),
+                         profile.load);
   auto usual = size_t(limits.usual * double(kConfidenceBuckets));
   ThresholdReport report;
   report.usual = report.best =

@@ -96,6 +96,8 @@ public:
   double drafting(uint32_t k, double slots) const;
   /// Returns the seconds of the drafter's passes over the nodes of a tree.
   double drafting(const std::vector<Path> &paths, double slots) const;
+  /// Whether one pass of the drafter makes all drafts of a round.
+  bool isBlock() const { return drafts.isBlock(); }
   /// Returns the largest number of slots that was measured.
   uint32_t mostSlots() const { return slots; }
   /// Returns the numbers of rows of the measured plain steps.

@@ -24,7 +24,7 @@ public:
         accepted(std::move(accepted)),
         shares(slotShares(profile.load, this->costs.mostSlots())) {
     for (const Cost &cost : machine.costs)
-      if (cost.work == Work::Round && cost.k > 0) {
+      if (cost.isPlainRound() && cost.k > 0) {
         uint32_t &rows = windows[cost.k];
         rows = std::max(rows, cost.rows / cost.batch);
       }

@@ -183,8 +183,8 @@ TEST_P(EndingChains, EndByTheirProbabilities) {
   EXPECT_GE(sumOf(lengths) - lengths.front() - lengths.back(), 2u);
 }
 
-// A profile counts the tried drafts by the probabilities that an endless chain
-// has. Without a threshold these are all drafts.
+// Without a threshold, a profile counts the tried drafts by the probabilities
+// that an endless chain has. With one it counts none, and no times of rounds.
 TEST_P(EndingChains, RecordTheirConfidence) {
   bool isDsv3 = std::string_view(GetParam().artifact).starts_with("dsv3");
   auto endless =
@@ -192,29 +192,31 @@ TEST_P(EndingChains, RecordTheirConfidence) {
                    DeviceKind::Cpu);
   ASSERT_TRUE(endless);
   std::vector<Request> all = requests(2, /*temperature=*/0);
-  for (std::optional<float> least :
-       {std::optional<float>(), std::optional(0.0f)}) {
-    SessionOptions options = single(envelope.maxK, 1);
-    options.draftPMin = least;
-    profile::Profile recorded;
-    std::vector<Trace> traces = trace(options, all, nullptr, &recorded);
-    profile::ConfidenceOutcomes expected;
-    for (size_t i = 0; i < all.size(); ++i) {
-      std::vector<int32_t> text = all[i].prompt;
-      text.insert(text.end(), traces[i].tokens.begin(), traces[i].tokens.end());
-      for (const Drafted &round : traces[i].rounds) {
-        std::vector<float> chances =
-            chancesBehind(endless, std::span(text).first(round.known));
-        for (float &chance : chances)
-          chance = std::exp(chance);
-        expected.add(std::span(chances).first(round.drafted),
-                     uint32_t(round.accepted));
-      }
+  SessionOptions options = single(envelope.maxK, 1);
+  profile::Profile recorded;
+  trace(options, all, nullptr, &recorded);
+  EXPECT_TRUE(recorded.confidence.isEmpty());
+  EXPECT_FALSE(recorded.outcomes.empty());
+  for (const profile::Cost &cost : recorded.machines[0].costs)
+    EXPECT_TRUE(cost.work != profile::Work::Round || cost.k == 0);
+  options.draftPMin = 0;
+  std::vector<Trace> traces = trace(options, all, nullptr, &recorded);
+  profile::ConfidenceOutcomes expected;
+  for (size_t i = 0; i < all.size(); ++i) {
+    std::vector<int32_t> text = all[i].prompt;
+    text.insert(text.end(), traces[i].tokens.begin(), traces[i].tokens.end());
+    for (const Drafted &round : traces[i].rounds) {
+      std::vector<float> chances =
+          chancesBehind(endless, std::span(text).first(round.known));
+      for (float &chance : chances)
+        chance = std::exp(chance);
+      expected.add(std::span(chances).first(round.drafted),
+                   uint32_t(round.accepted));
     }
-    EXPECT_FALSE(expected.isEmpty());
-    EXPECT_EQ(recorded.confidence.tried, expected.tried);
-    EXPECT_EQ(recorded.confidence.accepted, expected.accepted);
   }
+  EXPECT_FALSE(expected.isEmpty());
+  EXPECT_EQ(recorded.confidence.tried, expected.tried);
+  EXPECT_EQ(recorded.confidence.accepted, expected.accepted);
 }
 
 // The threshold of a session, and of a request beside others, changes the
@@ -225,7 +227,7 @@ TEST_P(Thresholds, ChangeNoToken) {
       generate(model, single(/*k=*/0, /*slots=*/1), all, LogitsMode::None);
   auto drafted = [&](SessionOptions options, const std::vector<Request> &of) {
     Statistics statistics;
-    std::vector<Trace> traces = trace(options, of, &statistics);
+    std::vector<Trace> traces = trace(std::move(options), of, &statistics);
     for (size_t i = 0; i < of.size(); ++i)
       EXPECT_EQ(traces[i].tokens, expected.sequences[i].tokens);
     std::vector<uint64_t> counts;
@@ -278,7 +280,7 @@ TEST_P(Thresholds, EveryRoundOfALaunchCounts) {
     SessionOptions options = single(envelope.maxK, 2);
     options.roundsPerLaunch = rounds;
     options.recordsProfile = true;
-    options.draftPMin = 0.5f;
+    options.draftPMin = 0;
     auto session = *Session::create(model, options);
     for (const Request &request : all)
       EXPECT_TRUE(session->add(request).isOk());

@@ -211,10 +211,12 @@ TEST(ProfilePlan, ChoosesTheConfidenceThatPays) {
   EXPECT_EQ(dear->maxK, 2);
   EXPECT_TRUE(has(dear->text, "a threshold pays: 0.1875 with k = 2, "))
       << dear->text;
-  EXPECT_TRUE(has(dear->text, "chosen: --confidence 0.1875, -k 2"))
-      << dear->text;
+  EXPECT_TRUE(has(dear->text, "chosen: --confidence 0.1875")) << dear->text;
   request.maxK = 1;
   EXPECT_EQ(decide(chainProfileOf(2e-3), request)->maxK, 1);
+  request.maxK = 20;
+  EXPECT_EQ(decide(chainProfileOf(2e-3), request)->maxK, 20);
+  request.maxK = 1;
   request.choosesConfidence = false;
   EXPECT_EQ(decide(chainProfileOf(2e-3), request)->confidence, std::nullopt);
 }

@@ -136,7 +136,7 @@ TEST(Captures, UseMeasuredPadding) {
   EXPECT_EQ(capturedSize(dear->sizes, 2, 4), 4u);
   EXPECT_LT(cheap->seconds, plain->seconds);
   EXPECT_NEAR(cheap->exactSeconds, plain->exactSeconds, 1e-12);
-  EXPECT_NE(captureText(*cheap).find("3 measured shapes with padding"),
+  EXPECT_NE(captureText(*cheap).find("3 times of measured rounds with padding"),
             std::string::npos);
   EXPECT_NE(captureText(*plain).find("none was measured"), std::string::npos);
 }

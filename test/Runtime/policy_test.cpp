@@ -232,8 +232,8 @@ TEST(DraftPolicy, ForcedTokensAreNoDrafts) {
     if (round >= kRounds / 2)
       (isForced ? forcedDrafts : ownDrafts) += drafts;
   }
-  EXPECT_GT(double(forcedDrafts) / (kRounds / 4), 3.5);
-  EXPECT_LT(double(ownDrafts) / (kRounds / 4), 0.5);
+  EXPECT_GT(double(forcedDrafts) / (kRounds / 4.0), 3.5);
+  EXPECT_LT(double(ownDrafts) / (kRounds / 4.0), 0.5);
   EXPECT_LT(history.rate(0, 0.5, /*weight=*/1), 0.2);
 }
 
@@ -260,22 +260,12 @@ TEST(DraftPolicy, LearnsTheTimesOfRoundsWithPadding) {
       padded += round >= kRounds / 2 && choice.k > 1;
     }
     if (price < 2)
-      EXPECT_GT(padded, kRounds / 2 * 0.9);
+      EXPECT_GT(padded, kRounds * 0.45);
     else
-      EXPECT_LT(padded, kRounds / 2 * 0.05);
+      EXPECT_LT(padded, kRounds * 0.025);
     EXPECT_TRUE(policy.learned().cost.isMeasured(1, 2, 3));
     EXPECT_FALSE(policy.learned().cost.isMeasured(1, 2));
   }
-}
-
-TEST(DraftPolicy, TellsHowMuchTextsDiffer) {
-  using Rates = std::vector<double>;
-  EXPECT_EQ(DraftPolicy::spreadOf({}), 0);
-  EXPECT_EQ(DraftPolicy::spreadOf(Rates{0.5}), 0);
-  EXPECT_NEAR(DraftPolicy::spreadOf(Rates{0.4, 0.4}), 0, 1e-6);
-  // Log odds of 0 and 1.
-  EXPECT_NEAR(DraftPolicy::spreadOf(Rates{0.5, 0.731059}), 0.7071, 1e-3);
-  EXPECT_EQ(DraftPolicy::spreadOf(Rates{0.01, 0.99}), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, DraftPolicyOn, testing::ValuesIn(kMachines),
@@ -516,9 +506,9 @@ static DraftPolicy::LearnedCosts profileOfAll(const Recorded &of) {
   for (const std::vector<Rates> &workload : kWorkloads)
     texts.insert(texts.end(), workload.begin(), workload.end());
   DraftPolicy::LearnedCosts learned = profileOf(of, texts);
-  std::vector<double> first;
+  std::vector<DraftPolicy::KindCount> first;
   for (const Rates &rates : texts)
-    first.push_back(rates[0]);
+    first.push_back({1000, uint64_t(1000 * rates[0])});
   learned.spread = DraftPolicy::spreadOf(first);
   return learned;
 }
@@ -570,6 +560,20 @@ TEST_P(DraftPolicyOnRecord, IsCloseToTheBestKOfShortSessionsWithAProfile) {
     EXPECT_LE(of.best, 1.02) << of.text << "; workload " << i;
     EXPECT_LE(of.none, 1.0125) << of.text << "; workload " << i;
   }
+}
+
+// The profile's mean text is another one than the session's, and the session is
+// too short to find out for free.
+TEST_P(DraftPolicyOnRecord, LosesLittleInShortSessionsOfOtherTexts) {
+  double best = 0, none = 0;
+  for (size_t i = 0; i < kWorkloads.size(); ++i) {
+    Ratios of = replay(GetParam(), {{kWorkloads[i], GetParam().batch, 300}}, 10,
+                       profileOfAll(GetParam()));
+    best += of.best / double(kWorkloads.size());
+    none = std::max(none, of.none);
+  }
+  EXPECT_LE(best, 1.03);
+  EXPECT_LE(none, 1.055);
 }
 
 // Other processes disturb every sixth round. Only the rounds of the current k

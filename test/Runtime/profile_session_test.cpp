@@ -272,6 +272,21 @@ TEST_F(ProfiledSession, PlansGraphsByCostsOfItsPrograms) {
       planCaptures(plan, machine, recorded.load, limits).launches.empty());
 }
 
+TEST(DraftPolicy, TellsHowMuchTextsDiffer) {
+  using Kinds = std::vector<DraftPolicy::KindCount>;
+  EXPECT_EQ(DraftPolicy::spreadOf({}), 0);
+  EXPECT_EQ(DraftPolicy::spreadOf(Kinds{{1000, 500}}), 0);
+  EXPECT_EQ(DraftPolicy::spreadOf(Kinds{{1000, 400}, {1000, 400}}), 0);
+  // Log odds of 0 and 1.
+  EXPECT_NEAR(
+      DraftPolicy::spreadOf(Kinds{{1000000, 500000}, {1000000, 731059}}),
+      0.7071, 1e-3);
+  EXPECT_EQ(DraftPolicy::spreadOf(Kinds{{1000, 10}, {1000, 990}}), 1);
+  EXPECT_EQ(DraftPolicy::spreadOf(Kinds{{1000, 0}, {1000, 1000}}), 1);
+  // Few drafts may differ by chance.
+  EXPECT_EQ(DraftPolicy::spreadOf(Kinds{{20, 12}, {20, 14}}), 0);
+}
+
 // A request that names a kind begins with the kind's acceptance.
 TEST_F(ProfiledSession, BeginsWithTheAcceptanceOfAKind) {
   profile::Profile recorded = record(0.6);

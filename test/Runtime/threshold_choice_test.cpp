@@ -2,6 +2,7 @@
 
 #include "runtime/profile/ThresholdChoice.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -26,8 +27,8 @@ Profile chainProfile(uint64_t unsure, uint64_t scale = 1) {
 }
 
 /// A machine where a row takes `row` and a pass of the drafter `draft`, in
-/// times of a plain step's.
-MachineCosts machineOf(double row, double draft) {
+/// times of a plain step's. One pass makes all drafts of a block.
+MachineCosts machineOf(double row, double draft, bool isBlock = false) {
   MachineCosts machine;
   machine.name = "a processor";
   for (uint32_t batch : {1, 2, 4})
@@ -37,7 +38,8 @@ MachineCosts machineOf(double row, double draft) {
       cost.k = k;
       cost.rows = batch * (k + 1);
       cost.positions = uint64_t(batch) * 100;
-      cost.median = 1e-3 * (1 + row * (cost.rows - 1) + k * draft);
+      uint32_t passes = isBlock ? std::min(k, 1u) : k;
+      cost.median = 1e-3 * (1 + row * (cost.rows - 1) + passes * draft);
       cost.lower = cost.upper = cost.median;
       cost.count = 30;
       machine.costs.push_back(cost);
@@ -112,13 +114,12 @@ TEST(ThresholdChoice, FewOutcomesAreNoise) {
 // A block is drafted in one pass, so its end saves rows only.
 TEST(ThresholdChoice, ABlockSavesNoPasses) {
   Profile profile = chainProfile(50);
-  ThresholdLimits limits{.leastK = 3, .mostK = 3, .usual = 0.5};
-  auto chain = chooseThreshold(profile, machineOf(0.2, 0.3), limits);
   profile.model.drafter = "dspark:chain:confidence";
-  auto block = chooseThreshold(profile, machineOf(0.2, 0.3), limits);
-  ASSERT_TRUE(chain && block);
-  EXPECT_NEAR(block->usual.seconds - chain->usual.seconds,
-              0.3e-3 * (3 - 1 - 0.5 - 0.25), 1e-6);
+  auto block = chooseThreshold(profile, machineOf(0.2, 0.3, /*isBlock=*/true),
+                               {.leastK = 3, .mostK = 3, .usual = 0.5});
+  ASSERT_TRUE(block) << block.status().message();
+  EXPECT_NEAR(block->usual.drafts, 0.875, 1e-9);
+  EXPECT_NEAR(block->usual.seconds * 1e3, 1 + 0.2 * 0.875 + 0.3, 1e-2);
 }
 
 TEST(ThresholdChoice, ErrorsTellWhatIsMissing) {

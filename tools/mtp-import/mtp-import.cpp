@@ -228,10 +228,17 @@ static void readTypes(ImportOptions &options) {
 /// Reads --max-verify-tokens; a profile decides later.
 static mtp::Status readMaxRows(ImportOptions &options) {
   if (maxRows == "profile") {
-    if (profilePath.getNumOccurrences())
-      return mtp::okStatus();
-    return mtp::invalidArgument(
-        "--max-verify-tokens: expected --profile with profile, got none");
+    const std::string flag = "--max-verify-tokens: expected ";
+    if (!profilePath.getNumOccurrences())
+      return mtp::invalidArgument(flag + "--profile with profile, got none");
+    // The number of rows that chains leave to each other is unknown.
+    if (confidence.getNumOccurrences())
+      return mtp::invalidArgument(flag +
+                                  "a number with --confidence, got profile");
+    if (acceptRule != "exact")
+      return mtp::invalidArgument(flag + "--accept=exact with profile, got " +
+                                  acceptRule);
+    return mtp::okStatus();
   }
   if (llvm::StringRef(maxRows).getAsInteger(0, options.maxRows))
     return mtp::invalidArgument(

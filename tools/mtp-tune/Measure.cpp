@@ -114,7 +114,7 @@ private:
   Status measureShapes(Session &session, uint32_t slots, bool isPadded,
                        profile::Profile &into);
   Result<bool> runLaunches(Session &session, uint32_t batch);
-  Status runLaunchTurn(Session &session, uint32_t batch, bool isDown);
+  Result<bool> runLaunchTurn(Session &session, uint32_t batch, bool isDown);
   Status measureLaunches(uint32_t batch, profile::Profile &into);
   Status cancelAll(Session &session);
   void report(uint32_t batch, uint32_t context) const;
@@ -322,7 +322,9 @@ Result<bool> Tuner::runLaunches(Session &session, uint32_t batch) {
 }
 
 /// Runs launches of several numbers of rounds in turn, upwards or downwards.
-Status Tuner::runLaunchTurn(Session &session, uint32_t batch, bool isDown) {
+/// Returns whether others may follow.
+Result<bool> Tuner::runLaunchTurn(Session &session, uint32_t batch,
+                                  bool isDown) {
   std::vector<uint32_t> numbers;
   for (uint32_t rounds : kLaunches)
     if (rounds <= mostRounds())
@@ -335,7 +337,7 @@ Status Tuner::runLaunchTurn(Session &session, uint32_t batch, bool isDown) {
     goesOn = runLaunches(session, batch);
   }
   currentRounds = 1;
-  return goesOn.status();
+  return goesOn;
 }
 
 /// Measures launches without drafts and with all. They have a session of their
@@ -343,10 +345,14 @@ Status Tuner::runLaunchTurn(Session &session, uint32_t batch, bool isDown) {
 /// among the costs of k.
 Status Tuner::measureLaunches(uint32_t batch, profile::Profile &into) {
   MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(batch));
-  for (uint32_t turn = 0; turn < kLaunchTurns; ++turn)
+  bool goesOn = true;
+  for (uint32_t turn = 0; turn < kLaunchTurns && goesOn; ++turn)
     for (uint32_t k : std::set<uint32_t>{0, model->envelope()->maxK}) {
       currentK = k;
-      MTP_RETURN_IF_ERROR(runLaunchTurn(*session, batch, turn % 2 != 0));
+      if (!goesOn)
+        break;
+      MTP_ASSIGN_OR_RETURN(goesOn,
+                           runLaunchTurn(*session, batch, turn % 2 != 0));
     }
   profile::Profile recorded = SessionProfile::recorded(*session);
   for (profile::MachineCosts &machine : recorded.machines) {
@@ -405,7 +411,7 @@ Status Tuner::measureCosts(uint32_t batch, profile::Profile &into) {
     session.reset();
   }
   // Some numbers of slots are enough: the others lie between them.
-  if (mostRounds() > 1 &&
+  if (mostRounds() > 1 && seconds() <= limit() &&
       (std::has_single_bit(batch) || batch == options.batches.back()))
     return measureLaunches(batch, into);
   return okStatus();
@@ -494,7 +500,8 @@ static Status settle(const Model &model, Options &o) {
     o.tokens = std::max(std::min(kTextTokens, e->maxContext / 2), 1u);
   MTP_RETURN_IF_ERROR(checkShapes(*e, o));
   if (o.batches.empty())
-    o.batches = withSizes(batchesUpTo(e->maxBatch), o.captureSizes);
+    o.batches = batchesUpTo(e->maxBatch);
+  o.batches = withSizes(std::move(o.batches), o.captureSizes);
   if (o.contexts.empty())
     o.contexts = contextsUpTo(e->maxContext);
   return okStatus();

@@ -105,7 +105,9 @@ Result<std::vector<profile::Path>> nodesOf(const profile::Profile &measured,
     return pathsOf(decision.tree);
   std::vector<profile::Path> nodes;
   if (decision.tree.kind == DraftTreeKind::Chain) {
-    for (int64_t k = 1; k <= decision.maxK.value_or(0); ++k)
+    // A larger -k is an error later.
+    int64_t most = std::min(decision.maxK.value_or(0), kMostDepth);
+    for (int64_t k = 1; k <= most; ++k)
       nodes.emplace_back(size_t(k), 0);
     return nodes;
   }
@@ -160,9 +162,15 @@ Status chooseConfidence(const profile::Profile &measured,
     return okStatus();
   }
   decision.confidence = report->best.least;
-  decision.maxK = report->best.k;
-  decision.text += strCat("chosen: --confidence ", shortest(report->best.least),
-                          ", -k ", report->best.k, "\n");
+  decision.text +=
+      strCat("chosen: --confidence ", shortest(report->best.least));
+  int64_t before = decision.maxK.value_or(0), k = report->best.k;
+  // Flags win.
+  if (!request.maxK && before != k) {
+    decision.maxK = k;
+    decision.text += strCat(", -k ", k, " in place of ", before);
+  }
+  decision.text += "\n";
   return okStatus();
 }
 
@@ -220,12 +228,29 @@ static std::string withoutTree(std::string name) {
   return name;
 }
 
+static Status wrongDrafter(const ProfiledModel &profiled,
+                           const std::string &expected) {
+  return failedPrecondition(strCat("--profile: model.drafter: expected '",
+                                   withoutTree(expected), "', got '",
+                                   profiled.drafter, "'"));
+}
+
+Status checkProfiledMethod(const ProfiledModel &profiled,
+                           const std::string &method) {
+  constexpr std::string_view kBefore = " before ", kReuse = ":reuse";
+  std::string name = withoutTree(profiled.drafter);
+  if (size_t at = name.find(kBefore); at != std::string::npos)
+    name.erase(0, at + kBefore.size());
+  if (name.ends_with(kReuse))
+    name.resize(name.size() - kReuse.size());
+  return name == withoutTree(method) ? okStatus()
+                                     : wrongDrafter(profiled, method);
+}
+
 Status checkProfiled(const ProfiledModel &profiled, const std::string &drafter,
                      int64_t vocab) {
   if (withoutTree(profiled.drafter) != withoutTree(drafter))
-    return failedPrecondition(strCat("--profile: model.drafter: expected '",
-                                     withoutTree(drafter), "', got '",
-                                     profiled.drafter, "'"));
+    return wrongDrafter(profiled, drafter);
   if (profiled.leastVocab > vocab)
     return failedPrecondition(
         strCat("--profile: tokens: expected tokens below ", vocab,

@@ -45,6 +45,11 @@ struct ProfileDecision {
 Result<ProfileDecision> decideByProfile(const std::string &path,
                                         const ProfileRequest &request);
 
+/// Fails if a profile is of another method than `method`, whatever the
+/// arrangement of drafts and what comes before them.
+Status checkProfiledMethod(const ProfiledModel &profiled,
+                           const std::string &method);
+
 /// Fails if a profile is of another drafter than `drafter`, in any arrangement,
 /// or of a model with tokens beyond `vocab`.
 Status checkProfiled(const ProfiledModel &profiled, const std::string &drafter,

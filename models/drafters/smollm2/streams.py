@@ -66,11 +66,11 @@ def turn(a, number, texts, streams, tokens, kinds):
 def cell(a, texts, streams, tokens):
     """Measures a number of streams and tokens. Returns a row of the table."""
     fixed = [str(k) for k in range(a.most + 1)]
-    turns = [turn(a, i, texts, streams, tokens, fixed) for i in range(a.choose)]
+    first, texts = texts[: a.choose * streams], texts[a.choose * streams :]
+    turns = [turn(a, i, first, streams, tokens, fixed) for i in range(a.choose)]
     best = max(fixed, key=lambda k: statistics.geometric_mean(t[k] for t in turns))
     kinds = list(dict.fromkeys(["auto", "0", best, None]))
-    numbers = range(a.choose, a.choose + a.turns)
-    turns = [turn(a, i, texts, streams, tokens, kinds) for i in numbers]
+    turns = [turn(a, i, texts, streams, tokens, kinds) for i in range(a.turns)]
     columns = []
     for other in ("0", best, None):
         mean, low, high = interval([t["auto"] / t[other] for t in turns])
@@ -102,6 +102,8 @@ def main():
     if a.turns < 5 or a.choose < 1:
         parser.error("expected at least 5 with --turns and 1 with --choose")
     texts = by_turns(a.prompts, a.longest)
+    if len(texts) < (a.choose + 1) * max(a.streams):
+        parser.error(f"expected more than {a.choose} turns of prompts, got {len(texts)} prompts")
     print("| streams | tokens | turns | over k = 0 | over the best fixed k | over the default |")
     print("|---|---|---|---|---|---|")
     for streams, tokens in itertools.product(a.streams, a.tokens):

@@ -230,7 +230,7 @@ private:
   std::map<uint64_t, uint32_t> lru;
   uint64_t clock = 0;
   uint32_t held = 0;
-  /// Pages of all padding slots, which are free again soon.
+  /// Pages of all padding slots, until their launch ends.
   uint32_t lent = 0;
   PrefixIndex index;
 };

@@ -63,9 +63,11 @@ Result<InputBytes> mtp::readInputs(const Artifact &artifact,
 
 std::optional<uint32_t> mtp::findDraftPMin(const Artifact &artifact) {
   std::optional<uint32_t> state = artifact.findState(kDraftPMin);
-  // A user's method may have another state of this name.
+  // A user's method may have another state of this name, or another value.
   if (!state || !artifact.states[*state].rule.input ||
-      typeOf(artifact.states[*state]) != TensorType{ElementType::F32, {}})
+      typeOf(artifact.states[*state]) != TensorType{ElementType::F32, {}} ||
+      !(artifact.states[*state].rule.init >= 0 &&
+        artifact.states[*state].rule.init <= 1))
     return std::nullopt;
   return state;
 }

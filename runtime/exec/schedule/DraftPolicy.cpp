@@ -52,9 +52,9 @@ static constexpr uint32_t kFewerRows = tunable::kFewerRowsRounds.value;
 static constexpr double kTrialShare = 0.005;
 static constexpr double kMostCredit = 24, kFirstCredit = 2, kGapLoss = 1.5;
 
-/// The rounds that trials may lose ahead of their share, if what they tell
-/// should be worth more in the next `kHorizon` rounds. The limit on the spread
-/// of texts.
+/// The rounds that trials may lose ahead of their share (`kMostDebt`), if what
+/// they tell should save more time in the next rounds (`kHorizon`). The limit
+/// on the spread of texts in log odds.
 static constexpr double kMostDebt = 4, kHorizon = 100, kMostSpread = 1;
 
 /// Points and weights of a normal distribution (Gauss and Hermite).
@@ -171,15 +171,19 @@ static double shifted(double rate, double shift) {
   return 1 / (1 + std::exp(-(logOdds(rate) + shift)));
 }
 
-double DraftPolicy::spreadOf(std::span<const double> rates) {
-  double sum = 0, squares = 0, count = double(rates.size());
-  if (rates.size() < 2)
+double DraftPolicy::spreadOf(std::span<const KindCount> kinds) {
+  double sum = 0, squares = 0, noise = 0, count = double(kinds.size());
+  if (kinds.size() < 2)
     return 0;
-  for (double rate : rates) {
+  for (const KindCount &kind : kinds) {
+    // A kind without accepted or without rejected drafts has finite odds.
+    double tried = double(kind.tried) + 1, accepted = double(kind.accepted);
+    double rate = (accepted + 0.5) / tried;
     sum += logOdds(rate);
     squares += logOdds(rate) * logOdds(rate);
+    noise += 1 / (tried * rate * (1 - rate)) / count;
   }
-  double variance = (squares - sum * sum / count) / (count - 1);
+  double variance = (squares - sum * sum / count) / (count - 1) - noise;
   return std::min(std::sqrt(std::max(variance, 0.0)), kMostSpread);
 }
 
@@ -380,7 +384,7 @@ double DraftPolicy::worthOfTrial(const Candidates &of, uint32_t k) const {
       tokens += reached;
       before = next;
     }
-    gain += weight * std::max(tokens / (seconds * now) - 1, 0.0);
+    gain += weight * std::max(1 - seconds * now / tokens, 0.0);
   }
   return gain * kHorizon * of.batch / now;
 }
@@ -407,7 +411,7 @@ bool DraftPolicy::startTrial(const Candidates &of) {
     bool isAllowed = loss <= credit && bestRate(of, k) > most;
     if (!isAllowed && (isFound || !paysAhead(of, k, loss)))
       continue;
-    most = bestRate(of, k);
+    most = std::max(most, bestRate(of, k));
     tried = k;
     price = std::max(loss, 0.0);
     isFound = true;

@@ -81,10 +81,14 @@ public:
     /// How much texts differ, see spreadOf(); 0: unknown.
     double spread = 0;
   };
-  /// Returns the standard deviation of the log odds that first drafts are
-  /// accepted, by the `rates` of kinds of texts, within a limit; 0 for fewer
-  /// than two kinds.
-  static double spreadOf(std::span<const double> rates);
+  /// Outcomes of the first drafts of a kind of texts.
+  struct KindCount {
+    uint64_t tried = 0, accepted = 0;
+  };
+  /// Returns the standard deviation between kinds of the log odds that first
+  /// drafts are accepted, within a limit; 0 for fewer than two kinds. The noise
+  /// of small counts is no deviation.
+  static double spreadOf(std::span<const KindCount> kinds);
   const LearnedCosts &learned() const { return known; }
   /// Returns the number of padding slots that a round should have.
   uint32_t paddingOf(uint32_t batch, uint32_t k) const {

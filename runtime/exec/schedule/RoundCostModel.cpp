@@ -74,13 +74,13 @@ static constexpr double kLeastShare = 0.2;
 /// Returns the amounts of a round. A padding slot counts as a row, as a slot
 /// without drafts does, and has no positions.
 RoundCostModel::Terms RoundCostModel::termsOf(const Work &work) {
-  double rows = work.rows, positions = double(work.positions);
+  double rows = work.rows + work.padding, positions = double(work.positions);
   return {1,
-          rows + work.padding,
+          rows,
           work.k > 0 ? 1.0 : 0.0,
           double(work.k),
           positions,
-          positions * rows / std::max(work.batch, 1u)};
+          positions * rows / std::max(work.batch + work.padding, 1u)};
 }
 
 /// Returns the cell that predicts a shape; null if there is none. While a shape

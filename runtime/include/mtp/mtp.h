@@ -433,7 +433,9 @@ typedef struct mtp_session_options {
                           available memory; 0: when it is first used */
   /* `capture_size_count` numbers of slots, 1 to max_slots, whose rounds run
      their own programs. Others run the next larger one with padding rows, if
-     slots and pages are free. None: on a GPU as a profile says, else all. */
+     slots and pages are free: the prefix cache leaves up to a quarter of
+     kv_pages free, and a pool of the default size grows. None: on a GPU as a
+     profile says, else all. */
   const uint32_t *capture_sizes;
   size_t capture_size_count; /* at most 1024 */
   float draft_p_min; /* confidence of 0 to 1 below which drafts end, for a model

@@ -196,7 +196,8 @@ def compile(
       - mtpc takes tunables from it, for `threads` threads, and sessions take costs and acceptance.
       - The profile of a dynamic tree decides the arrangement of drafts (mtp-import) and nothing
         else. The result is another model, to be measured again.
-      - With draft_tree="chain", the profile of a chain also decides `k`.
+      - With draft_tree="chain", the profile of a chain also decides `k`. With confidence="profile"
+        it decides where chains end, and with max_verify_tokens="profile" the limit on rows.
 
     The lines of both programs go to the logger "mtpc": warnings, and the rest at level INFO.
     Raises CompileError with the message of the program. Ctrl-C ends the programs.
@@ -214,7 +215,8 @@ def compile(
     if profile_path is not None:
         tree = flags.get("draft_tree")
         decides = _decides_tree(profile_path, tree)
-        if decides or tree is not None:
+        asks = "profile" in (flags.get("confidence"), flags.get("max_verify_tokens"))
+        if decides or asks or tree is not None:
             imports.append(f"--profile={profile_path}")
         if decides:
             _LOG.warning(
