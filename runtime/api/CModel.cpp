@@ -92,7 +92,11 @@ const char *mtp_format_version(void) {
 // Models
 //===----------------------------------------------------------------------===//
 
-void mtp_load_options_init(mtp_load_options *options) { clear(options); }
+void(mtp_load_options_init)(mtp_load_options *options) { clear(options); }
+
+void mtp_load_options_init_sized(mtp_load_options *options, size_t size) {
+  initSized(options, size, mtp_load_options_init);
+}
 
 mtp_status mtp_model_load(const char *path, mtp_model **model) {
   return mtp_model_load_with(path, nullptr, model);
@@ -176,7 +180,11 @@ mtp_status mtp_model_load_with(const char *path,
 
 void mtp_model_free(mtp_model *model) { delete model; }
 
-void mtp_model_info_init(mtp_model_info *info) { clear(info); }
+void(mtp_model_info_init)(mtp_model_info *info) { clear(info); }
+
+void mtp_model_info_init_sized(mtp_model_info *info, size_t size) {
+  initSized(info, size, mtp_model_info_init);
+}
 
 mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info) {
   MTP_C_RETURN_IF_ERROR(need(model, "a model"));
@@ -196,12 +204,16 @@ mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info) {
   return report(toCaller(value, info, "mtp_model_info"));
 }
 
-void mtp_generation_init(mtp_generation *generation) {
+void(mtp_generation_init)(mtp_generation *generation) {
   clear(generation);
   if (!generation)
     return;
   generation->bos = -1;
   generation->top_p = generation->repetition_penalty = 1;
+}
+
+void mtp_generation_init_sized(mtp_generation *generation, size_t size) {
+  initSized(generation, size, mtp_generation_init);
 }
 
 mtp_status mtp_model_get_generation(const mtp_model *model,
@@ -221,7 +233,11 @@ mtp_status mtp_model_get_eos(const mtp_model *model, int32_t *tokens,
                        "tokens");
 }
 
-void mtp_function_init(mtp_function *function) { clear(function); }
+void(mtp_function_init)(mtp_function *function) { clear(function); }
+
+void mtp_function_init_sized(mtp_function *function, size_t size) {
+  initSized(function, size, mtp_function_init);
+}
 
 size_t mtp_model_function_count(const mtp_model *model) {
   return model ? model->functions.size() : 0;

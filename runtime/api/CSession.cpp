@@ -39,7 +39,7 @@ mtp_status mtp_session_create(const mtp_model *model,
 
 void mtp_session_free(mtp_session *session) { delete session; }
 
-void mtp_request_init(mtp_request *request) {
+void(mtp_request_init)(mtp_request *request) {
   clear(request);
   if (!request)
     return;
@@ -49,6 +49,10 @@ void mtp_request_init(mtp_request *request) {
   request->repetition_penalty = 1;
   request->logprobs = request->prompt_logprobs = MTP_LOGPROBS_NONE;
   request->draft_p_min = MTP_DRAFT_P_MIN_DEFAULT;
+}
+
+void mtp_request_init_sized(mtp_request *request, size_t size) {
+  initSized(request, size, mtp_request_init);
 }
 
 /// Returns a request's number of likeliest tokens; empty for none.
@@ -410,7 +414,11 @@ mtp_status mtp_session_get_state(const mtp_session *session, uint64_t id,
   return MTP_OK;
 }
 
-void mtp_sequence_counts_init(mtp_sequence_counts *counts) { clear(counts); }
+void(mtp_sequence_counts_init)(mtp_sequence_counts *counts) { clear(counts); }
+
+void mtp_sequence_counts_init_sized(mtp_sequence_counts *counts, size_t size) {
+  initSized(counts, size, mtp_sequence_counts_init);
+}
 
 mtp_status mtp_session_get_counts(const mtp_session *session,
                                   mtp_sequence_counts *counts) {

@@ -10,7 +10,7 @@ using namespace mtp::capi;
 static_assert(MTP_LOGITS_LAST == int(LogitsMode::Last) &&
               MTP_LOGITS_ALL == int(LogitsMode::All));
 
-extern "C" void mtp_session_options_init(mtp_session_options *options) {
+extern "C" void(mtp_session_options_init)(mtp_session_options *options) {
   clear(options);
   if (!options)
     return;
@@ -20,6 +20,11 @@ extern "C" void mtp_session_options_init(mtp_session_options *options) {
   options->snapshot_bytes = SessionOptions().snapshotBytes;
   options->snapshot_tokens = SessionOptions().snapshotTokens;
   options->draft_p_min = MTP_DRAFT_P_MIN_DEFAULT;
+}
+
+extern "C" void mtp_session_options_init_sized(mtp_session_options *options,
+                                               size_t size) {
+  initSized(options, size, mtp_session_options_init);
 }
 
 std::optional<float> capi::readDraftPMin(float given) {

@@ -7,7 +7,11 @@ using namespace mtp::capi;
 
 extern "C" {
 
-void mtp_statistics_init(mtp_statistics *statistics) { clear(statistics); }
+void(mtp_statistics_init)(mtp_statistics *statistics) { clear(statistics); }
+
+void mtp_statistics_init_sized(mtp_statistics *statistics, size_t size) {
+  initSized(statistics, size, mtp_statistics_init);
+}
 
 static Status giveStatistics(const Statistics &s, mtp_statistics *target) {
   return toCaller({sizeof(mtp_statistics), s.rounds,
@@ -77,7 +81,11 @@ mtp_status mtp_session_get_rounds(const mtp_session *session, uint64_t id,
   return MTP_OK;
 }
 
-void mtp_memory_usage_init(mtp_memory_usage *usage) { clear(usage); }
+void(mtp_memory_usage_init)(mtp_memory_usage *usage) { clear(usage); }
+
+void mtp_memory_usage_init_sized(mtp_memory_usage *usage, size_t size) {
+  initSized(usage, size, mtp_memory_usage_init);
+}
 
 mtp_status mtp_session_get_memory_usage(const mtp_session *session,
                                         mtp_memory_usage *usage) {

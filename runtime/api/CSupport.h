@@ -75,6 +75,19 @@ void clear(T *value) {
   value->size = sizeof(T);
 }
 
+/// Writes the defaults of `init` to a caller's struct of `size` bytes, which
+/// may be of another version.
+template <typename T>
+void initSized(T *value, size_t size, void (*init)(T *)) {
+  if (!value || size < sizeof(size_t))
+    return;
+  T all;
+  init(&all);
+  all.size = size;
+  std::memset(static_cast<void *>(value), 0, size);
+  std::memcpy(static_cast<void *>(value), &all, std::min(size, sizeof(T)));
+}
+
 /// Copies a caller's struct, possibly of another version, over the defaults.
 template <typename T>
 Result<T> fromCaller(const T *given, void (*init)(T *), const char *type) {

@@ -197,7 +197,7 @@ TEST(CApi, NullIsAnErrorOfModels) {
   EXPECT_EQ(mtp_model_load(nullptr, &noModel), MTP_INVALID_ARGUMENT);
   EXPECT_STREQ(mtp_message(), "expected a path, got null");
   EXPECT_EQ(mtp_model_function_count(nullptr), 0u);
-  mtp_generation_init(nullptr);
+  (mtp_generation_init)(nullptr);
   mtp_model_free(nullptr);
   mtp_decoder_free(nullptr);
   mtp_model_free(model);
@@ -237,8 +237,8 @@ TEST(CApi, NullIsAnErrorOfSessions) {
     EXPECT_EQ(statuses[i], MTP_INVALID_ARGUMENT) << "call " << i;
   EXPECT_EQ(mtp_session_idle(nullptr), 1);
   EXPECT_EQ(mtp_results_count(nullptr), 0u);
-  mtp_request_init(nullptr);
-  mtp_session_options_init(nullptr);
+  (mtp_request_init)(nullptr);
+  (mtp_session_options_init)(nullptr);
   mtp_session_free(nullptr);
   mtp_results_free(nullptr);
   mtp_session_free(session);

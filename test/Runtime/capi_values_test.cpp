@@ -425,3 +425,22 @@ TEST(CApi, AHostSeesTheDraftsAndWritesInputs) {
   mtp_session_free(session);
   mtp_model_free(model);
 }
+
+// A program with an older or a newer header than the library's.
+TEST(CApi, InitsStructsOfTheCallersSize) {
+  constexpr size_t kOlder = offsetof(mtp_request, draft_p_min),
+                   kNewer = sizeof(mtp_request) + 8;
+  alignas(mtp_request) unsigned char bytes[kNewer];
+  auto *request = reinterpret_cast<mtp_request *>(bytes);
+  for (size_t size : {kOlder, kNewer}) {
+    std::memset(bytes, 0xab, kNewer);
+    mtp_request_init_sized(request, size);
+    EXPECT_EQ(request->size, size);
+    EXPECT_EQ(request->top_p, 1.0f);
+    for (size_t i = size; i < kNewer; ++i)
+      EXPECT_EQ(bytes[i], 0xab) << i;
+  }
+  EXPECT_EQ(bytes[kNewer - 1], 0);
+  EXPECT_EQ(request->draft_p_min, MTP_DRAFT_P_MIN_DEFAULT);
+  mtp_request_init_sized(nullptr, kOlder);
+}

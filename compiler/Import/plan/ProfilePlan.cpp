@@ -158,7 +158,8 @@ Status chooseConfidence(const profile::Profile &measured,
     return report.status();
   decision.text += profile::thresholdText(*report);
   if (!report->pays()) {
-    decision.text += "chosen: no --confidence\n";
+    decision.text +=
+        "chosen: no --confidence; measure the new artifact again\n";
     return okStatus();
   }
   decision.confidence = report->best.least;

@@ -1,45 +1,43 @@
 /*===- mtp.h - Load an artifact and generate, from C --------------*- C -*-===*\
 |*
-|* The C interface of the mtpc runtime. Nothing throws, exits or installs signal
-|* handlers.
+|* The C interface of the mtpc runtime. Nothing throws, exits or installs
+|* signal handlers.
 |*
 |* Ownership: objects are opaque and belong to the caller, who frees them.
 |* Arguments are copied, or read only during the call. Memory that a function
-|* returns a pointer to belongs to the library, and the function's comment says
-|* how long it is valid.
+|* returns a pointer to belongs to the library, and the function's comment
+|* says how long it is valid.
 |*
 |* Shapes: the count, capacity or length after an array is its number of
 |* elements. All other strings that are given end with a zero. A struct or id
 |* that a function fills in is a single one.
 |*
-|* Every function that can fail returns an mtp_status. If it is not MTP_OK, the
-|* outputs are untouched, and mtp_message() gives the reason. A null pointer for
-|* a required argument is MTP_INVALID_ARGUMENT. A pointer with a count may be
-|* null if the count is 0.
+|* Every function that can fail returns an mtp_status. If it is not MTP_OK,
+|* the outputs are untouched, and mtp_message() gives the reason. A null
+|* pointer for a required argument is MTP_INVALID_ARGUMENT. A pointer with a
+|* count may be null if the count is 0.
 |*
 |* Memory: sizes that come from a caller or a file are compared with their
-limits
-|* before memory is allocated. Large sizes are compared with the memory that the
-|* process may use. Sessions, kept logits and copied files count for the whole
-|* process, used or not. If the system has no memory for small things (a string,
-|* a list), the process ends.
+|* limits before memory is allocated. Large sizes are compared with the
+|* memory that the process may use. Sessions, kept logits and copied files
+|* count for the whole process, used or not. If the system has no memory for
+|* small things (a string, a list), the process ends.
 |*
 |* Threads: a model is immutable and may be shared. Several threads may use a
-|* session: calls run one at a time. A call that comes during a step waits until
-|* the step ends and runs before the next step. Data behind a pointer from a
-|* session changes with later calls: use it on the thread that steps, or while
-no
-|* thread steps. Two threads must not use one decoder or one mtp_results at
-once;
-|* different objects are independent.
+|* session: calls run one at a time. A call that comes during a step waits
+|* until the step ends and runs before the next step. Data behind a pointer
+|* from a session changes with later calls: use it on the thread that steps,
+|* or while no thread steps. Two threads must not use one decoder or one
+|* mtp_results at once. Different objects are independent.
 |*
-|* Units: lengths and positions are in tokens, times in seconds, memory and text
-|* in bytes. Text is UTF-8.
+|* Units: lengths and positions are in tokens, times in seconds, memory and
+|* text in bytes. Text is UTF-8.
 |*
-|* Structs that begin with `size` may grow. Their *_init functions set the size
-|* that the caller knows. A newer library does not write fields that an older
-|* caller does not know. An older library ignores fields that it does not know.
-|* Other structs never change.
+|* Structs that begin with `size` may grow. Their *_init macros set the size
+|* that the caller's compiler knows. A newer library does not write fields
+|* that an older caller does not know. An older library ignores fields that
+|* it does not know. Other structs never change. Callers without macros, for
+|* example of ctypes, call *_init_sized with the size of their struct.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -134,6 +132,9 @@ typedef struct mtp_load_options {
 
 /* Fills in the defaults: all 0. */
 void mtp_load_options_init(mtp_load_options *options);
+void mtp_load_options_init_sized(mtp_load_options *options, size_t size);
+#define mtp_load_options_init(options)                                         \
+  mtp_load_options_init_sized((options), sizeof *(options))
 
 /* Maps, or copies, and verifies an artifact.
 
@@ -173,6 +174,9 @@ typedef struct mtp_model_info {
 /* Zeroes the struct and sets its size. Call it before mtp_model_get_info, which
    otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_model_info_init(mtp_model_info *info);
+void mtp_model_info_init_sized(mtp_model_info *info, size_t size);
+#define mtp_model_info_init(info)                                              \
+  mtp_model_info_init_sized((info), sizeof *(info))
 mtp_status mtp_model_get_info(const mtp_model *model, mtp_model_info *info);
 
 /* Recommendations of the model's authors (generation_config.json), and the
@@ -191,6 +195,9 @@ typedef struct mtp_generation {
 /* Fills in bos = -1, top_p = repetition_penalty = 1, all else 0. Call it before
    mtp_model_get_generation, which otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_generation_init(mtp_generation *generation);
+void mtp_generation_init_sized(mtp_generation *generation, size_t size);
+#define mtp_generation_init(generation)                                        \
+  mtp_generation_init_sized((generation), sizeof *(generation))
 mtp_status mtp_model_get_generation(const mtp_model *model,
                                     mtp_generation *generation);
 
@@ -323,6 +330,9 @@ typedef struct mtp_function {
 
 /* Zeroes the struct and sets its size. */
 void mtp_function_init(mtp_function *function);
+void mtp_function_init_sized(mtp_function *function, size_t size);
+#define mtp_function_init(function)                                            \
+  mtp_function_init_sized((function), sizeof *(function))
 
 /* The number of functions, and the function at `index`. MTP_OUT_OF_RANGE if
    `index` is not below the number of functions. */
@@ -448,6 +458,9 @@ typedef struct mtp_session_options {
    prompt_milliseconds = 20, snapshot_bytes = 2^30, snapshot_tokens = 512,
    draft_p_min = MTP_DRAFT_P_MIN_DEFAULT, all else 0. */
 void mtp_session_options_init(mtp_session_options *options);
+void mtp_session_options_init_sized(mtp_session_options *options, size_t size);
+#define mtp_session_options_init(options)                                      \
+  mtp_session_options_init_sized((options), sizeof *(options))
 
 /* Makes a session; null options are the defaults. MTP_INVALID_ARGUMENT if an
    option is outside the shapes that the artifact was compiled for.
@@ -606,6 +619,9 @@ typedef struct mtp_request {
    logprobs = prompt_logprobs = MTP_LOGPROBS_NONE, repetition_penalty = 1,
    draft_p_min = MTP_DRAFT_P_MIN_DEFAULT, all else 0. */
 void mtp_request_init(mtp_request *request);
+void mtp_request_init_sized(mtp_request *request, size_t size);
+#define mtp_request_init(request)                                              \
+  mtp_request_init_sized((request), sizeof *(request))
 
 /* Queues a sequence and sets `id`, which is never 0. Within a priority and
    group, the earlier request goes first. MTP_INVALID_ARGUMENT for a bad
@@ -789,6 +805,9 @@ typedef struct mtp_sequence_counts {
 /* Zeroes the struct and sets its size. Call it before mtp_session_get_counts,
    which otherwise returns MTP_INVALID_ARGUMENT. */
 void mtp_sequence_counts_init(mtp_sequence_counts *counts);
+void mtp_sequence_counts_init_sized(mtp_sequence_counts *counts, size_t size);
+#define mtp_sequence_counts_init(counts)                                       \
+  mtp_sequence_counts_init_sized((counts), sizeof *(counts))
 mtp_status mtp_session_get_counts(const mtp_session *session,
                                   mtp_sequence_counts *counts);
 
@@ -862,6 +881,9 @@ typedef struct mtp_statistics {
    the counts so far of the session or of a sequence. MTP_NOT_FOUND for an
    unknown id. */
 void mtp_statistics_init(mtp_statistics *statistics);
+void mtp_statistics_init_sized(mtp_statistics *statistics, size_t size);
+#define mtp_statistics_init(statistics)                                        \
+  mtp_statistics_init_sized((statistics), sizeof *(statistics))
 mtp_status mtp_session_get_statistics(const mtp_session *session,
                                       mtp_statistics *statistics);
 mtp_status mtp_session_get_sequence_statistics(const mtp_session *session,
@@ -900,6 +922,9 @@ typedef struct mtp_memory_usage {
    mtp_session_get_memory_usage, which otherwise returns MTP_INVALID_ARGUMENT.
  */
 void mtp_memory_usage_init(mtp_memory_usage *usage);
+void mtp_memory_usage_init_sized(mtp_memory_usage *usage, size_t size);
+#define mtp_memory_usage_init(usage)                                           \
+  mtp_memory_usage_init_sized((usage), sizeof *(usage))
 mtp_status mtp_session_get_memory_usage(const mtp_session *session,
                                         mtp_memory_usage *usage);
 
