@@ -246,8 +246,10 @@ Status Tuner::addRequests(Session &session, uint32_t batch, uint32_t context) {
     request.ignoreEos = true;
     MTP_RETURN_IF_ERROR(session.add(std::move(request)).status());
   }
-  // Rounds begin when all prompts have been read.
-  while (session.counts().waiting > 0 || session.counts().prefilling > 0)
+  // Rounds begin when all prompts have been read, which takes long for many
+  // slots and a long context.
+  while ((session.counts().waiting > 0 || session.counts().prefilling > 0) &&
+         seconds() <= limit())
     MTP_RETURN_IF_ERROR(session.step().status());
   return okStatus();
 }
