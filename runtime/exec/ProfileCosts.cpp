@@ -31,8 +31,8 @@ static constexpr size_t kMostPasses = 6;
 /// Share of rounds from which a launch is expected.
 static constexpr double kExpectedShare = 1e-3;
 
-/// Returns the costs of a GPU among those of its name. Costs without settings
-/// stand for all settings.
+/// Returns the costs of a GPU among all costs of its name. Costs without
+/// settings stand for all settings.
 static const profile::MachineCosts *
 findSettings(const std::vector<const profile::MachineCosts *> &named,
              const profile::GpuSettings &settings,

@@ -129,7 +129,7 @@ static std::map<uint32_t, LinesBySlots> linesOf(const MachineCosts &machine) {
   return lines;
 }
 
-/// Returns the line for a number of slots, between those of the nearest
+/// Returns the line for a number of slots, between the lines of the nearest
 /// measured numbers.
 static LaunchLine lineAt(const LinesBySlots &lines, uint32_t slots) {
   auto high = lines.lower_bound(slots);

@@ -44,7 +44,7 @@ struct ThresholdLimits {
 /// The best number of drafts with the usual threshold, and with any.
 struct ThresholdReport {
   Threshold usual, best;
-  /// Tokens per second of `best` over those of `usual`, and one deviation that
+  /// Tokens per second of `best` over `usual`'s, and one deviation that
   /// follows from the numbers of outcomes.
   double gain = 1, doubt = 0;
 
