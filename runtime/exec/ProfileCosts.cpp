@@ -4,7 +4,6 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/DeviceLoop.h"
-#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,14 +21,8 @@ static constexpr double kMostTried = 64;
 /// The number of rounds beyond which a cost has no more weight.
 static constexpr uint64_t kMostWeight = 31;
 
-/// The ratio of times below which fewer threads are used.
-static constexpr double kFewerThreads = 0.97;
-
 /// The number of passes that a cost model of passes gets.
 static constexpr size_t kMostPasses = 6;
-
-/// Share of rounds from which a launch is expected.
-static constexpr double kExpectedShare = 1e-3;
 
 /// Returns the costs of a GPU among all costs of its name. Costs without
 /// settings stand for all settings.
@@ -150,14 +143,16 @@ static std::set<uint64_t> knownPrograms(const Plan &plan) {
   return {keys.begin(), keys.end()};
 }
 
-/// Takes the costs of programs that the plan has.
-static void takeCosts(const profile::MachineCosts &machine, const Plan &plan,
+/// Takes the costs of programs that the plan has; null: of all programs.
+static void takeCosts(const profile::MachineCosts &machine, const Plan *plan,
                       ProfileCosts &into) {
-  std::set<uint64_t> known = knownPrograms(plan);
+  std::set<uint64_t> known;
+  if (plan)
+    known = knownPrograms(*plan);
   std::vector<Measured> measured;
   size_t others = 0;
   for (const Cost &cost : machine.costs)
-    if (!known.contains(cost.program))
+    if (plan && !known.contains(cost.program))
       ++others;
     else if (cost.work == profile::Work::Prefill)
       into.prefills.push_back({cost.rows, machine.secondsOf(cost)});
@@ -217,42 +212,6 @@ static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
   into.learned.spread = DraftPolicy::spreadOf(first);
 }
 
-/// Returns the mean ratio of a machine's times to another one's, over rounds
-/// that both have; 1 if there are none.
-static double ratioOf(const profile::MachineCosts &one,
-                      const profile::MachineCosts &other) {
-  double sum = 0, count = 0;
-  for (const Cost &cost : one.costs)
-    for (const Cost &same : other.costs)
-      if (cost.work == profile::Work::Round && cost.isOfShape(same)) {
-        sum += std::log(one.secondsOf(cost) / other.secondsOf(same));
-        ++count;
-      }
-  return count > 0 ? std::exp(sum / count) : 1;
-}
-
-uint32_t mtp::threadsFor(const profile::Profile &profile,
-                         const std::string &machine, uint32_t usable) {
-  using profile::MachineCosts;
-  auto isOwn = [&](const MachineCosts &of) {
-    return of.name == machine && of.threads == usable;
-  };
-  auto own = std::ranges::find_if(profile.machines, isOwn);
-  if (own == profile.machines.end())
-    return usable;
-  uint32_t threads = usable;
-  double best = kFewerThreads;
-  for (const MachineCosts &of : profile.machines) {
-    if (of.name != machine || of.threads == 0 || of.threads >= usable)
-      continue;
-    if (double ratio = ratioOf(of, *own); ratio < best) {
-      best = ratio;
-      threads = of.threads;
-    }
-  }
-  return threads;
-}
-
 Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
                                        const Plan &plan,
                                        const profile::MachineKey &machine) {
@@ -261,7 +220,17 @@ Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
                        findMachine(profile, machine, costs.notes));
   costs.machine = own;
   if (own)
-    takeCosts(*own, plan, costs);
+    takeCosts(*own, &plan, costs);
+  takeOutcomes(profile, costs);
+  takeKinds(profile, costs);
+  return costs;
+}
+
+ProfileCosts mtp::takeProfile(const profile::Profile &profile,
+                              const profile::MachineCosts &machine) {
+  ProfileCosts costs;
+  costs.machine = &machine;
+  takeCosts(machine, /*plan=*/nullptr, costs);
   takeOutcomes(profile, costs);
   takeKinds(profile, costs);
   return costs;
@@ -333,12 +302,10 @@ CapturePlan mtp::planCaptures(const Plan &plan,
   if (!choice)
     return result;
   result.sizes = std::move(choice->sizes);
-  uint64_t nodes = 0;
   for (const profile::CaptureGraph &graph : choice->graphs) {
-    if (graph.share < kExpectedShare)
+    if (!graph.isExpected)
       break;
-    nodes += graph.nodes;
-    bool isBuilt = nodes <= uint64_t(tunable::kPreparedNodes.value);
+    bool isBuilt = graph.isBuilt;
     for (uint32_t program : programsOf(plan, graph.k, graph.slots)) {
       if (limits.repeats)
         result.launches.push_back(

@@ -32,16 +32,16 @@ struct ProfileCosts {
   std::vector<std::string> notes;
 };
 
-/// Returns the number of threads for a machine with `usable` processors: fewer
-/// if a profile has costs of both numbers, and rounds were faster with fewer.
-uint32_t threadsFor(const profile::Profile &profile, const std::string &machine,
-                    uint32_t usable);
-
 /// Returns the part of a profile of the same model that matches a plan on a
 /// machine. Fails if the profile has costs of other machines only.
 Result<ProfileCosts> matchProfile(const profile::Profile &profile,
                                   const Plan &plan,
                                   const profile::MachineKey &machine);
+
+/// Returns the part of a profile that matches a session on one of its machines
+/// whose artifact has all measured programs.
+ProfileCosts takeProfile(const profile::Profile &profile,
+                         const profile::MachineCosts &machine);
 
 /// Returns a machine's costs of the programs that a plan has.
 profile::MachineCosts costsOfPlan(const profile::MachineCosts &machine,

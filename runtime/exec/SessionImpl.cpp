@@ -7,6 +7,7 @@
 #include "runtime/exec/launch/BadWords.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/ProfileKeys.h"
+#include "runtime/profile/ThreadChoice.h"
 #include "runtime/profile/ThresholdChoice.h"
 #include "runtime/schema/ConfidenceStates.h"
 #include "runtime/schema/KvPage.h"
@@ -209,7 +210,9 @@ Status Session::Impl::start() {
     options.threads = mtp::usableProcessors();
     if (inner.profile && inner.device == DeviceKind::Cpu)
       options.threads =
-          threadsFor(*inner.profile, profile::processorName(), options.threads);
+          profile::chooseThreads(*inner.profile, profile::processorName(),
+                                 options.threads)
+              .threads;
   }
   if (inner.envelope)
     MTP_RETURN_IF_ERROR(completeOptions(inner, options));

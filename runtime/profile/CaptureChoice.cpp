@@ -3,6 +3,7 @@
 #include "runtime/profile/CaptureChoice.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/DeviceLoop.h"
+#include "runtime/schema/Tunables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,6 +29,9 @@ static constexpr uint32_t kCandidates = 32;
 /// two of them.
 static constexpr int kSteps = 40, kPrices = 40;
 static constexpr double kPriceStep = 1.5;
+
+/// Share of rounds from which a launch is expected.
+static constexpr double kExpectedShare = 1e-3;
 
 uint32_t profile::capturedSize(const CaptureSizes &sizes, uint32_t k,
                                uint32_t slots) {
@@ -185,6 +189,19 @@ CaptureChooser::secondsOf(const std::vector<CaptureGraph> &graphs) const {
   return seconds;
 }
 
+/// Marks the graphs that a session expects and builds at its start. Graphs are
+/// sorted by share.
+static void markExpected(std::vector<CaptureGraph> &graphs) {
+  uint64_t nodes = 0;
+  for (CaptureGraph &graph : graphs) {
+    if (graph.share < kExpectedShare)
+      break;
+    nodes += graph.nodes;
+    graph.isExpected = true;
+    graph.isBuilt = nodes <= uint64_t(tunable::kPreparedNodes.value);
+  }
+}
+
 CaptureChoice CaptureChooser::choose() const {
   CaptureChoice choice;
   choice.graphs = graphsOf({});
@@ -211,6 +228,7 @@ CaptureChoice CaptureChooser::choose() const {
     for (const auto &[size, slots] : of.padded)
       choice.measured += uint32_t(slots.size());
   std::ranges::stable_sort(choice.graphs, std::greater(), &CaptureGraph::share);
+  markExpected(choice.graphs);
   return choice;
 }
 
@@ -412,6 +430,10 @@ std::optional<CaptureChoice> profile::capturesOf(const MachineCosts &machine,
   return chooseCaptures(machine, load, *input);
 }
 
+size_t CaptureChoice::built() const {
+  return size_t(std::ranges::count(graphs, true, &CaptureGraph::isBuilt));
+}
+
 std::string profile::captureText(const CaptureChoice &choice) {
   char numbers[160];
   std::snprintf(numbers, sizeof(numbers),
@@ -420,6 +442,7 @@ std::string profile::captureText(const CaptureChoice &choice) {
                 choice.exactSeconds / choice.seconds, choice.padded * 100);
   std::string text = strCat("graphs  ", choice.graphs.size(), " with ",
                             choice.nodes, " nodes, ", numbers, "\n");
+  text += strCat("graphs  ", choice.built(), " are built at the start\n");
   text += choice.measured > 0
               ? strCat("graphs  ", choice.measured,
                        " times of measured rounds with padding are used\n")

@@ -46,6 +46,9 @@ struct CaptureGraph {
   uint64_t nodes = 0;
   /// Mean seconds of these rounds.
   double seconds = 0;
+  /// Whether the share is large enough to expect the graphs, and whether a
+  /// session builds them at its start.
+  bool isExpected = false, isBuilt = false;
 };
 
 /// Graphs for the rounds of a session, with their predicted effect.
@@ -63,6 +66,9 @@ struct CaptureChoice {
   double padded = 0;
   /// Number of measured times of rounds with padding that the prediction uses.
   uint32_t measured = 0;
+
+  /// Returns the number of graphs that a session builds at its start.
+  size_t built() const;
 };
 
 /// Returns the sets of graphs with the least predicted time, or nothing if the

@@ -15,6 +15,15 @@ static constexpr uint64_t kMostRuns = 512;
 /// The number of rounds of all shapes beyond which older rounds lose weight.
 static constexpr uint64_t kMostRounds = uint64_t(1) << 21;
 
+/// Half of the distance between quartiles, and the deviation of a median, in
+/// deviations of a normal distribution.
+static constexpr double kQuartile = 0.6745, kMedian = 1.2533;
+
+double Cost::doubt() const {
+  return (upper - lower) / 2 / lower / kQuartile * kMedian /
+         std::sqrt(std::max(double(count), 1.0));
+}
+
 std::string GpuSettings::text() const {
   auto rate = [](uint32_t clock) {
     return clock ? strCat(clock / 1000, " MHz") : "unknown clock";

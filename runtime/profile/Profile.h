@@ -58,6 +58,8 @@ struct Cost {
   uint32_t nodes = 0;
   uint32_t padding = 0;
 
+  /// Returns one deviation of the median, as a share of the lower quartile.
+  double doubt() const;
   /// Returns whether the cost is of a round without padding slots.
   bool isPlainRound() const { return work == Work::Round && padding == 0; }
   /// Returns whether two costs are of one program and shape: their contexts are

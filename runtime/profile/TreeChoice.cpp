@@ -432,6 +432,27 @@ void TreeSearch::addMeasured(const Profile &profile,
         share * measured.tokens * costs.target(slots) / seconds(slots);
 }
 
+void profile::sortByRow(std::vector<Path> &paths) {
+  std::ranges::sort(paths, [](const Path &a, const Path &b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+}
+
+DynamicSizes profile::dynamicSizes(const TreeChoice &choice) {
+  DynamicSizes sizes;
+  sizes.depth = std::max<int64_t>(int64_t(choice.depth()), 1);
+  auto width = int64_t(choice.width());
+  for (const Path &path : choice.paths)
+    width = std::max<int64_t>(width, path.back() + 1);
+  sizes.width = std::clamp(width, kLeastTreeWidth, kMostTreeWidth);
+  int64_t most =
+      1 + sizes.width + (sizes.depth - 1) * sizes.width * sizes.width;
+  sizes.nodes =
+      std::min(std::max(int64_t(choice.paths.size()), sizes.depth) + 1,
+               std::min(most, kMostDynamicNodes));
+  return sizes;
+}
+
 //===----------------------------------------------------------------------===//
 // Report
 //===----------------------------------------------------------------------===//

@@ -128,6 +128,23 @@ struct TreeChoice {
   size_t width() const;
 };
 
+/// Sorts the nodes of a static tree by their rows in a round: by depth, then by
+/// path.
+void sortByRow(std::vector<Path> &paths);
+
+/// Limits on the width and the nodes of a dynamic tree; the anchor is a node.
+inline constexpr int64_t kLeastTreeWidth = 2, kMostTreeWidth = 10,
+                         kMostDynamicNodes = 64;
+
+/// The sizes of a dynamic tree, see mtp-import --draft-tree.
+struct DynamicSizes {
+  int64_t depth = 1, width = kLeastTreeWidth, nodes = 2;
+};
+
+/// Returns a dynamic tree with the depth, the nodes and the width of a static
+/// one: nodes of a depth that have children, or children of a node.
+DynamicSizes dynamicSizes(const TreeChoice &choice);
+
 /// Limits of a search.
 struct TreeLimits {
   size_t nodes = 63, depth = 16;
@@ -192,6 +209,10 @@ struct TreeReport {
   std::optional<TreeChoice> given, equal;
   /// See TreeSearch::bestRows().
   uint32_t rows = 0;
+
+  /// Returns the drafts to import without further limits: the tree, or the best
+  /// chain if no tree is better.
+  const TreeChoice &best() const { return tree.isChain() ? chain : tree; }
 };
 
 /// Compares trees under the costs of a machine. Limits of one rank compare

@@ -141,6 +141,22 @@ TEST(Captures, UseMeasuredPadding) {
   EXPECT_NE(captureText(*plain).find("none was measured"), std::string::npos);
 }
 
+// A session builds the most used graphs within its limit on nodes.
+TEST(Captures, AreBuiltAtTheStart) {
+  Load load;
+  load.rounds = {{{7, 2}, 900}, {{5, 2}, 700}, {{4, 2}, 500}, {{7, 0}, 300}};
+  CaptureInput input{kSlots, /*mostK=*/2, 100'000,
+                     [](uint32_t, uint32_t) { return uint64_t(1300); }};
+  auto choice = chooseCaptures(costsOf(2e-3, 4e-4), load, input);
+  ASSERT_TRUE(choice);
+  ASSERT_GT(choice->graphs.size(), 4u);
+  EXPECT_EQ(choice->built(), 3u) << "of 4096 nodes";
+  EXPECT_TRUE(choice->graphs[2].isBuilt);
+  EXPECT_TRUE(choice->graphs[3].isExpected && !choice->graphs[3].isBuilt);
+  EXPECT_NE(captureText(*choice).find("3 are built at the start"),
+            std::string::npos);
+}
+
 // A measured part of 1 predicts what an active row takes.
 TEST(Captures, CountUnmeasuredPaddingAsActiveRows) {
   Load load;

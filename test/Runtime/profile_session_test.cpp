@@ -9,6 +9,7 @@
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ThreadChoice.h"
 #include "support/FakeLanguage.h"
 #include "support/FakeModel.h"
 #include "support/OpenSession.h"
@@ -247,14 +248,25 @@ TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
   cost.count = 9;
   profile::Profile of;
   of.machines = {{"a", 8, 1, false, {cost}}, {"a", 4, 1, false, {cost}}};
-  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+  auto threadsOf = [&](const char *machine, uint32_t usable) {
+    return profile::chooseThreads(of, machine, usable).threads;
+  };
+  EXPECT_EQ(threadsOf("a", 8), 8u);
   of.machines[1].costs[0].lower = 0.003;
-  EXPECT_EQ(threadsFor(of, "a", 8), 4u);
+  EXPECT_EQ(threadsOf("a", 8), 4u);
+  profile::ThreadChoice choice = profile::chooseThreads(of, "a", 8);
+  EXPECT_EQ(choice.usualThreads, 8u);
+  EXPECT_NEAR(choice.gain, 4.0 / 3, 1e-12);
+  // The times of four threads have quartiles that are a third apart.
+  EXPECT_NEAR(choice.doubt, 4.0 / 3 * (0.001 / 0.003 / 2 / 0.6745 * 1.2533 / 3),
+              1e-12);
+  ASSERT_EQ(choice.options.size(), 1u);
+  EXPECT_EQ(choice.options[0].rounds, 1u);
   // Other shapes, numbers of processors and machines do not count.
-  EXPECT_EQ(threadsFor(of, "a", 6), 6u);
-  EXPECT_EQ(threadsFor(of, "b", 8), 8u);
+  EXPECT_EQ(threadsOf("a", 6), 6u);
+  EXPECT_EQ(threadsOf("b", 8), 8u);
   of.machines[1].costs[0].batch = 2;
-  EXPECT_EQ(threadsFor(of, "a", 8), 8u);
+  EXPECT_EQ(threadsOf("a", 8), 8u);
 }
 
 // A plan's graphs follow from the times of its own programs.

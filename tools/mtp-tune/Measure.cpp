@@ -28,6 +28,10 @@ static constexpr uint32_t kPasses = 3, kMostPasses = 8;
 static constexpr double kPassShare = 0.5;
 /// The share of the time that outcomes may take; costs take the rest.
 static constexpr double kOutcomeShare = 0.25;
+/// Passes over prompts of each size, and the share of the time that they may
+/// take.
+static constexpr uint32_t kPromptRuns = 8;
+static constexpr double kPromptShare = 0.1;
 /// Rounds of the launches that take turns on a GPU, within the limits of the
 /// artifact, the number of turns in a pass, and rounds that one turn has at
 /// least.
@@ -116,6 +120,7 @@ private:
   Result<bool> runLaunches(Session &session, uint32_t batch);
   Result<bool> runLaunchTurn(Session &session, uint32_t batch, bool isDown);
   Status measureLaunches(uint32_t batch, profile::Profile &into);
+  Status measurePrompts(profile::Profile &into);
   Status cancelAll(Session &session);
   void report(uint32_t batch, uint32_t context) const;
 
@@ -364,6 +369,30 @@ Status Tuner::measureLaunches(uint32_t batch, profile::Profile &into) {
   return okStatus();
 }
 
+/// Measures passes over prompts of each chunk's rows. Sessions that measure
+/// rounds have too few passes of one size.
+Status Tuner::measurePrompts(profile::Profile &into) {
+  MTP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, createSession(1));
+  double end = seconds() + kPromptShare * limit();
+  for (uint32_t run = 0; run < kPromptRuns; ++run)
+    for (uint32_t rows : model->envelope()->prefillChunks) {
+      if (seconds() > end)
+        break;
+      MTP_RETURN_IF_ERROR(addRequests(*session, 1, rows));
+      MTP_RETURN_IF_ERROR(cancelAll(*session));
+    }
+  profile::Profile recorded = SessionProfile::recorded(*session);
+  into.model = recorded.model;
+  for (profile::MachineCosts &machine : recorded.machines) {
+    std::erase_if(machine.costs, [](const profile::Cost &cost) {
+      return cost.work != profile::Work::Prefill;
+    });
+    machine.launches.clear();
+    keepFastest(into, machine);
+  }
+  return okStatus();
+}
+
 /// Cancels all sequences, and waits until nothing runs.
 Status Tuner::cancelAll(Session &session) {
   for (SequenceId id : session.unfinished())
@@ -437,6 +466,7 @@ Status Tuner::readPrompts() {
 Status Tuner::run(Measured &result) {
   MTP_RETURN_IF_ERROR(readPrompts());
   MTP_RETURN_IF_ERROR(measureTexts(result.profile));
+  MTP_RETURN_IF_ERROR(measurePrompts(result.profile));
   auto isWanted = [&](uint32_t pass) {
     return pass < kPasses ||
            (pass < kMostPasses && seconds() < kPassShare * limit());

@@ -9,135 +9,19 @@
 #include "runtime/profile/ThresholdChoice.h"
 #include "runtime/profile/TreeChoice.h"
 #include "runtime/profile/VocabularyChoice.h"
+#include "tools/mtp-tune/Decisions.h"
+#include "tools/mtp-tune/Drafts.h"
+#include "tools/mtp-tune/Prompts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 
 using namespace mtp;
 using namespace mtp::tune;
 
-/// The number of outcomes from which a position's rate is used.
-static constexpr uint64_t kLeastTried = 20;
-/// Half of the distance between quartiles, in deviations of a normal
-/// distribution.
-static constexpr double kQuartile = 0.6745;
 /// Limit on the slots for which trees are chosen.
 static constexpr uint32_t kMostSlots = 256;
-
-std::optional<double> tune::acceptanceLength(const profile::Outcomes &outcomes,
-                                             uint32_t k) {
-  double length = 1, all = 1;
-  for (uint32_t j = 0; j < k; ++j) {
-    if (j >= outcomes.tried.size() || outcomes.tried[j] < kLeastTried)
-      return std::nullopt;
-    all *= double(outcomes.accepted[j]) / double(outcomes.tried[j]);
-    length += all;
-  }
-  return length;
-}
-
-std::vector<double> tune::acceptanceOf(const profile::Profile &profile) {
-  profile::Outcomes outcomes = profile.allOutcomes();
-  std::vector<double> shares;
-  double before = 1;
-  for (uint32_t k = 1;; ++k) {
-    std::optional<double> length = acceptanceLength(outcomes, k);
-    if (!length)
-      return shares;
-    shares.push_back(*length - before);
-    before = *length;
-  }
-}
-
-/// Returns one deviation of the acceptance length as a share of it: of the
-/// first position, which matters most.
-static double lengthDoubt(const profile::Outcomes &outcomes, uint32_t k,
-                          double length) {
-  if (k == 0)
-    return 0;
-  double tried = double(outcomes.tried[0]);
-  double rate = double(outcomes.accepted[0]) / tried;
-  double deviation = std::sqrt(rate * (1 - rate) / tried);
-  return deviation * (length - 1) / (std::max(rate, 1e-9) * length);
-}
-
-static Alternative alternativeOf(const profile::Cost &cost, double seconds,
-                                 double length) {
-  Alternative one;
-  one.k = cost.k;
-  one.seconds = seconds;
-  one.spread = (cost.upper - cost.lower) / 2 / seconds;
-  one.length = length;
-  one.rate = cost.batch * length / seconds;
-  return one;
-}
-
-/// Returns one deviation of a cost's median, as a share of it.
-static double costDoubt(const Alternative &of, uint64_t count) {
-  return of.spread / kQuartile * 1.2533 /
-         std::sqrt(std::max(double(count), 1.0));
-}
-
-/// Fills in gains, and the best and the default alternative.
-static void compare(Decision &decision, const profile::Outcomes &outcomes,
-                    const std::map<uint32_t, profile::Cost> &costs) {
-  const Alternative plain = decision.alternatives[0];
-  for (size_t i = 0; i < decision.alternatives.size(); ++i) {
-    Alternative &one = decision.alternatives[i];
-    one.gain = one.rate / plain.rate;
-    one.doubt = std::hypot(costDoubt(one, costs.at(one.k).count),
-                           costDoubt(plain, costs.at(0).count),
-                           lengthDoubt(outcomes, one.k, one.length)) *
-                one.gain;
-    if (one.rate > decision.alternatives[decision.best].rate)
-      decision.best = i;
-  }
-  decision.defaultChoice = decision.alternatives.size() - 1;
-  const Alternative &best = decision.alternatives[decision.best];
-  const Alternative &usual = decision.alternatives[decision.defaultChoice];
-  decision.gain = best.rate / usual.rate;
-  decision.doubt =
-      std::hypot(best.doubt / best.gain, usual.doubt / usual.gain) *
-      decision.gain;
-}
-
-std::vector<Decision> tune::decide(const profile::Profile &profile,
-                                   const profile::MachineCosts &machine) {
-  profile::Outcomes outcomes = profile.allOutcomes();
-  // By slots and context, the cost of each k. Rounds with fewer rows than they
-  // could have are other choices.
-  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, profile::Cost>>
-      shapes;
-  for (const profile::Cost &cost : machine.costs) {
-    if (!cost.isPlainRound())
-      continue;
-    uint32_t context = profile::bucketOf(cost.positions / cost.batch);
-    auto [found, isNew] =
-        shapes[{cost.batch, context}].try_emplace(cost.k, cost);
-    if (!isNew && cost.rows > found->second.rows)
-      found->second = cost;
-  }
-  std::vector<Decision> decisions;
-  for (const auto &[shape, costs] : shapes) {
-    if (!costs.contains(0))
-      continue;
-    Decision decision;
-    decision.batch = shape.first;
-    decision.context = shape.second;
-    for (const auto &[k, cost] : costs)
-      if (auto length = acceptanceLength(outcomes, k))
-        decision.alternatives.push_back(
-            alternativeOf(cost, machine.secondsOf(cost), *length));
-    // Steps while other prompts were read are no choice.
-    if (decision.alternatives.size() < 2)
-      continue;
-    compare(decision, outcomes, costs);
-    decisions.push_back(std::move(decision));
-  }
-  return decisions;
-}
 
 //===----------------------------------------------------------------------===//
 // Text
@@ -166,9 +50,7 @@ static std::string decisionText(const Decision &of) {
 }
 
 double tune::confidenceOf(const profile::TunedChoice &choice) {
-  if (choice.error == 0)
-    return choice.ratio < 1 ? 1 : 0;
-  return std::erfc((choice.ratio - 1) / choice.error / std::sqrt(2.0)) / 2;
+  return confidenceOf(2 - choice.ratio, choice.error);
 }
 
 /// Describes the choice of a tunable's value.
@@ -283,6 +165,7 @@ std::string tune::reportText(const profile::Profile &profile) {
     text += treesText(profile, machine) + graphsText(profile, machine);
     text += launchesText(profile, machine);
     text += vocabularyText(profile, machine) + confidenceText(profile, machine);
+    text += decisionsText(decisionsOf(profile, machine));
   }
   return text;
 }
@@ -402,6 +285,25 @@ static void writeCosts(JsonWriter &json, const profile::MachineCosts &machine) {
   json.endArray();
 }
 
+/// Writes the times of passes over prompts with the times that a session
+/// predicts, for pictures.
+static void writePrompts(JsonWriter &json, const profile::Profile &profile,
+                         const profile::MachineCosts &machine) {
+  PromptCosts costs(profile, machine);
+  json.key("prefills");
+  json.beginArray();
+  for (const profile::Cost &cost : machine.costs) {
+    if (cost.work != profile::Work::Prefill)
+      continue;
+    json.beginObject();
+    json.field("rows", cost.rows);
+    json.field("seconds", machine.secondsOf(cost));
+    json.field("predicted", costs.seconds(cost.rows));
+    json.endObject();
+  }
+  json.endArray();
+}
+
 /// Writes the gains of the measured drafts, and of the best chain and tree,
 /// over plain steps.
 static void writeTrees(JsonWriter &json, const profile::Profile &profile,
@@ -502,6 +404,9 @@ std::string tune::reportJson(const profile::Profile &profile) {
     writeLaunches(json, profile, machine);
     writeTrees(json, profile, machine);
     writeConfidence(json, profile, machine);
+    json.key("readers");
+    writeDecisions(json, decisionsOf(profile, machine));
+    writePrompts(json, profile, machine);
     writeCosts(json, machine);
     json.endObject();
   }

@@ -6,54 +6,13 @@
 #include "runtime/profile/Alternatives.h"
 #include "runtime/profile/Profile.h"
 
-#include <optional>
 #include <string>
 
 namespace mtp::tune {
 
-/// Rounds of k drafts against plain steps, at a number of slots and a context.
-struct Alternative {
-  uint32_t k = 0;
-  /// Seconds of a round, and half of the distance between its quartiles as a
-  /// share of the seconds.
-  double seconds = 0, spread = 0;
-  /// Tokens per round and slot.
-  double length = 1;
-  /// Tokens per second of all slots.
-  double rate = 0;
-  /// The rate divided by the rate of plain steps, and its uncertainty.
-  double gain = 1, doubt = 0;
-};
-
-/// The choice of k for a number of slots and a context.
-struct Decision {
-  uint32_t batch = 1;
-  /// The bucket of the context's tokens.
-  uint32_t context = 0;
-  std::vector<Alternative> alternatives;
-  /// Indices into `alternatives`: the best, and the default (the largest k).
-  size_t best = 0, defaultChoice = 0;
-  /// How the best compares with the default; `doubt` is one deviation.
-  double gain = 1, doubt = 0;
-};
-
-/// Returns the mean number of tokens of a round with k drafts; nothing if a
-/// position has too few outcomes.
-std::optional<double> acceptanceLength(const profile::Outcomes &outcomes,
-                                       uint32_t k);
-
-/// Returns the decisions that a machine's costs allow, by slots and context.
-/// Shapes without a plain step, or with nothing else, are left out.
-std::vector<Decision> decide(const profile::Profile &profile,
-                             const profile::MachineCosts &machine);
-
 /// Returns the probability that the best other value is faster in the mean, if
 /// errors have a normal distribution.
 double confidenceOf(const profile::TunedChoice &choice);
-
-/// Returns the share of all rounds that accept each draft, as a profile has it.
-/// The list ends before the first position without enough outcomes.
-std::vector<double> acceptanceOf(const profile::Profile &profile);
 
 /// Returns the decisions of all machines as a table, and as JSON for
 /// mtp-tune-chart.

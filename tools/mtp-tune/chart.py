@@ -4,10 +4,13 @@ row of charts has the seconds of a round over its drafts, for each number of slo
 chosen k as a dot. The second row has the acceptance length over the time of a round in plain
 steps: drafts pay above the diagonal. The third row has the seconds over the rows of all slots: a
 bar crosses the line where another program begins, and a ring is a round whose slots do not all
-have k drafts. The last row has the acceptance by position and by node of a draft tree, the best
-tree's nodes filled. REPORT is a file, or - for standard input."""
+have k drafts. Then come the seconds of passes over prompts, with the rows that a session reads
+beside running sequences, and a list of all decisions with their gains over the defaults. The last
+row has the acceptance by position and by node of a draft tree, the best tree's nodes filled. REPORT
+is a file, or - for standard input."""
 import argparse
 import json
+import math
 import sys
 from html import escape
 
@@ -203,6 +206,101 @@ def rows_of(machine):
             if len({c["rows"] for c in costs}) > 1]
 
 
+def prompts_chart(left, top, machine):
+    """The cost of passes over prompts: measured (dots) and predicted (line). A bar crosses the
+    line at each number of rows that a session reads beside running sequences."""
+    passes = sorted(machine["prefills"], key=lambda p: p["rows"])
+    chart = Chart(left, top, "Passes over prompts", "rows (bar: chosen beside running sequences)",
+                  "ms", passes[-1]["rows"] * 1.05,
+                  max(max(p["seconds"], p["predicted"]) for p in passes) * 1.05e3, is_whole=True)
+    line = [(p["rows"], p["predicted"] * 1e3) for p in passes]
+    chart.line(line, COLORS[0])
+    for p in passes:
+        chart.dot((p["rows"], p["seconds"] * 1e3), COLORS[0], 2.2,
+                  f"{p['rows']} rows: {p['seconds'] * 1e3:.2f} ms")
+    chosen = {int(d["choice"]) for d in machine["readers"]
+              if d["name"] == "prompt rows" and d["choice"]}
+    first, last = line[0], line[-1]
+    for rows in sorted(chosen):
+        # The prediction is a line.
+        share = (rows - first[0]) / max(last[0] - first[0], 1)
+        chart.bar((rows, first[1] + share * (last[1] - first[1])), COLORS[1])
+    return chart.parts
+
+
+# The list of decisions: the height of a line, the characters of a name, and the places of the
+# frame and of the numbers beside it.
+LINE, NAME_LENGTH, GAINS_LEFT, GAINS_RIGHT, LIST_WIDTH = 16, 72, 440, 700, 860
+GAIN_TICKS = [0.1, 0.2, 0.5, 1, 1.5, 2, 3, 5, 10, 20, 50]
+
+
+def decision_name(decision):
+    shape = f" ({decision['shape']})" if decision["shape"] else ""
+    name = f"{decision['reader']}: {decision['name']}{shape}"
+    if decision["choice"]:
+        name += f" = {decision['choice']}"
+        if decision["choice"] != decision["default"]:
+            name += f", default {decision['default']}"
+    return name if len(name) <= NAME_LENGTH else name[:NAME_LENGTH - 3] + "..."
+
+
+def decision_result(decision):
+    if not decision["choice"]:
+        return "not decided"
+    if decision["choice"] == decision["default"]:
+        return "the default"
+    if "gain" not in decision:
+        return "gain unknown"
+    if "doubt" not in decision:
+        return f"{decision['gain']:.2f}"
+    return (f"{decision['gain']:.2f} +- {decision['doubt']:.2f}, "
+            f"{decision['confidence'] * 100:.1f} %")
+
+
+def decisions_list(left, top, decisions):
+    """All decisions with the rate over the default's: one deviation on both sides, on a
+    logarithmic scale. Returns the parts and the height."""
+    shown = [d for d in decisions if "gain" in d and d["choice"] != d["default"]]
+    ends = [(max(d["gain"] - d.get("doubt", 0), 0.1), d["gain"] + d.get("doubt", 0))
+            for d in shown]
+    least = min([0.8] + [end[0] for end in ends])
+    most = max([1.25] + [end[1] for end in ends])
+    height = (len(decisions) + 3) * LINE
+
+    def x_of(gain):
+        share = math.log(max(gain, least) / least) / math.log(most / least)
+        return left + GAINS_LEFT + (GAINS_RIGHT - GAINS_LEFT) * share
+
+    def words(x, y, text, anchor="start", size=10, color="black"):
+        return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+                f'fill="{color}">{escape(text)}</text>')
+
+    parts = [words(left, top + LINE, "Decisions, rate over the default's", size=13),
+             words(left + GAINS_RIGHT + 12, top + LINE, "gain, confidence")]
+    bottom = top + (len(decisions) + 2) * LINE
+    before = -math.inf
+    for tick in GAIN_TICKS:
+        if not least <= tick <= most or x_of(tick) - before < 24:
+            continue
+        before = x_of(tick)
+        parts.append(f'<line x1="{before:.1f}" x2="{before:.1f}" y1="{top + LINE + 4}" '
+                     f'y2="{bottom - LINE + 4}" stroke="{"#888" if tick == 1 else "#ddd"}"/>')
+        parts.append(words(before, bottom, f"{tick:g}", "middle"))
+    for i, decision in enumerate(decisions):
+        y = top + (i + 2) * LINE
+        color = COLORS[0] if decision in shown else "#777"
+        parts.append(words(left, y, decision_name(decision), color=color))
+        parts.append(words(left + GAINS_RIGHT + 12, y, decision_result(decision), color=color))
+        if decision not in shown:
+            continue
+        gain, doubt = decision["gain"], decision.get("doubt", 0)
+        parts.append(f'<line x1="{x_of(gain - doubt):.1f}" x2="{x_of(gain + doubt):.1f}" '
+                     f'y1="{y - 3:.1f}" y2="{y - 3:.1f}" stroke="{color}" stroke-width="1.8"/>')
+        parts.append(f'<circle cx="{x_of(gain):.1f}" cy="{y - 3:.1f}" r="3.5" fill="{color}">'
+                     f'<title>{escape(decision["note"])}</title></circle>')
+    return parts, height
+
+
 # Limits of a drawn tree, the radius of a node, and the room for a leaf.
 TREE_DEPTH, TREE_RANKS, RADIUS, LEAF_WIDTH = 6, 4, 11, 24
 
@@ -300,38 +398,49 @@ def acceptance_chart(left, top, report):
     return chart.parts
 
 
+def draw_machine(machine, top, cell_width, cell_height):
+    """Returns the parts of a machine's pictures, their width and their height."""
+    contexts, by_rows = contexts_of(machine), rows_of(machine)
+    name = f"{machine['name']}, {machine['threads']} threads"
+    if machine["busy"]:
+        name += ", busy during the measurement"
+    parts = [f'<text x="16" y="{top - 14}" font-size="14" font-weight="bold">{escape(name)}</text>']
+    for column, (context, decisions) in enumerate(sorted(contexts.items())):
+        left = column * cell_width
+        parts += cost_chart(left, top, context, decisions)
+        parts += gain_chart(left, top + cell_height, context, decisions)
+    for column, (context, costs) in enumerate(by_rows):
+        parts += rows_chart(column * cell_width, top + 2 * cell_height, context, costs)
+    height = 3 * cell_height
+    # Passes of a single number of rows say nothing.
+    if len({p["rows"] for p in machine["prefills"]}) > 1:
+        parts += prompts_chart(0, top + height, machine)
+        height += cell_height
+    of_list, list_height = decisions_list(16, top + height, machine["readers"])
+    return (parts + of_list, max(len(contexts), len(by_rows), 1) * cell_width,
+            height + list_height)
+
+
 def draw(report):
     """Returns a report as SVG."""
-    parts, rows, most = [], 0, 1
+    parts, width = [], LIST_WIDTH
     cell_width, cell_height = WIDTH + 2 * MARGIN + 20, HEIGHT + 2 * MARGIN + 10
     node_width = 2 * cell_width if report["nodes"] else 0
+    top = 40
     for machine in report["machines"]:
-        contexts = contexts_of(machine)
-        if not contexts:
+        if not contexts_of(machine):
             continue
-        top = 40 + 3 * rows * cell_height
-        name = f"{machine['name']}, {machine['threads']} threads"
-        if machine["busy"]:
-            name += ", busy during the measurement"
-        parts.append(f'<text x="16" y="{top - 14}" font-size="14" font-weight="bold">'
-                     f"{escape(name)}</text>")
-        for column, (context, decisions) in enumerate(sorted(contexts.items())):
-            left = column * cell_width
-            parts += cost_chart(left, top, context, decisions)
-            parts += gain_chart(left, top + cell_height, context, decisions)
-        by_rows = rows_of(machine)
-        for column, (context, costs) in enumerate(by_rows):
-            parts += rows_chart(column * cell_width, top + 2 * cell_height, context, costs)
-        most = max(most, len(contexts), len(by_rows))
-        rows += 1
-    top = 40 + 3 * rows * cell_height
+        of_machine, its_width, height = draw_machine(machine, top, cell_width, cell_height)
+        parts += of_machine
+        width = max(width, its_width)
+        top += height + 30
     if report["tried"]:
         parts += acceptance_chart(0, top, report)
     if report["nodes"]:
         parts += nodes_chart(cell_width, top, report, node_width)
     if report["tried"] or report["nodes"]:
         top += cell_height
-    width, height = max(most * cell_width, cell_width + node_width), top + 10
+    width, height = max(width, cell_width + node_width), top + 10
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
             f'font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>'
             f'{"".join(parts)}</svg>\n')

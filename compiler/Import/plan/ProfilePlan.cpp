@@ -44,19 +44,18 @@ std::vector<profile::Path> pathsOf(const DraftTree &tree) {
   return paths;
 }
 
-/// Returns a dynamic tree with the depth, the nodes and the width of a static
-/// one: nodes of a depth that have children, or children of a node.
+static_assert(profile::kLeastTreeWidth == kLeastWidth &&
+              profile::kMostTreeWidth == kMostWidth &&
+              profile::kMostDynamicNodes == kMostNodes);
+
+/// Returns a dynamic tree with sizes of a static one.
 DraftTree dynamicOf(const profile::TreeChoice &choice) {
+  profile::DynamicSizes sizes = profile::dynamicSizes(choice);
   DraftTree tree;
   tree.kind = DraftTreeKind::Dynamic;
-  tree.depth = std::max<int64_t>(int64_t(choice.depth()), 1);
-  auto width = int64_t(choice.width());
-  for (const profile::Path &path : choice.paths)
-    width = std::max<int64_t>(width, path.back() + 1);
-  tree.width = std::clamp(width, kLeastWidth, kMostWidth);
-  int64_t most = 1 + tree.width + (tree.depth - 1) * tree.width * tree.width;
-  tree.nodes = std::min(std::max(int64_t(choice.paths.size()), tree.depth) + 1,
-                        std::min(most, kMostNodes));
+  tree.depth = sizes.depth;
+  tree.width = sizes.width;
+  tree.nodes = sizes.nodes;
   return tree;
 }
 

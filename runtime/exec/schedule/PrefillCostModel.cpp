@@ -26,16 +26,27 @@ void PrefillCostModel::add(uint32_t passRows, double passSeconds) {
   rowsSeconds += r * passSeconds;
 }
 
-uint64_t PrefillCostModel::rowsIn(double limit) const {
-  if (rows <= 0 || seconds <= 0)
-    return 0;
-  // The line through the passes with the least squares.
+/// Returns the line through the passes with the least squares.
+PrefillCostModel::Line PrefillCostModel::line() const {
   double meanRows = rows / weight, meanSeconds = seconds / weight;
   double variance = rowsRows / weight - meanRows * meanRows;
   double covariance = rowsSeconds / weight - meanRows * meanSeconds;
   double all = meanSeconds / meanRows;
   double each = variance > meanRows * 1e-6 ? covariance / variance : all;
   each = std::clamp(each, kLeastShare * all, all);
-  double fitting = (limit - (meanSeconds - each * meanRows)) / each;
-  return uint64_t(std::clamp(fitting, 0.0, 1e9));
+  return {meanSeconds - each * meanRows, each};
+}
+
+uint64_t PrefillCostModel::rowsIn(double limit) const {
+  if (rows <= 0 || seconds <= 0)
+    return 0;
+  auto [pass, row] = line();
+  return uint64_t(std::clamp((limit - pass) / row, 0.0, 1e9));
+}
+
+double PrefillCostModel::secondsOf(double of) const {
+  if (rows <= 0 || seconds <= 0)
+    return 0;
+  auto [pass, row] = line();
+  return pass + row * of;
 }

@@ -19,8 +19,17 @@ public:
   /// Returns the most rows of a pass that should take `seconds`; 0 if not one
   /// fits, or before anything was measured.
   uint64_t rowsIn(double seconds) const;
+  /// Returns the seconds that a pass of `rows` should take; 0 before anything
+  /// was measured.
+  double secondsOf(double rows) const;
 
 private:
+  /// A time for each pass and one for each row.
+  struct Line {
+    double pass = 0, row = 0;
+  };
+  Line line() const;
+
   /// Sums over passes, each weighted by its age.
   double weight = 0, rows = 0, seconds = 0, rowsRows = 0, rowsSeconds = 0;
 };

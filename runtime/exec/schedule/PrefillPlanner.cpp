@@ -1,6 +1,7 @@
 //===- PrefillPlanner.cpp - Which prompt rows come next -------------------===//
 
 #include "runtime/exec/schedule/PrefillPlanner.h"
+#include "runtime/exec/schedule/PromptRows.h"
 #include "runtime/schema/Tunables.h"
 
 #include <algorithm>
@@ -19,10 +20,6 @@ static constexpr uint64_t kCompany = 4;
 
 static constexpr uint32_t kLeastRows = tunable::kLeastPassRows.value;
 
-/// Prompt rows that a round has in any case: without a limit on its time, and
-/// with one, so that a prompt comes to its end.
-static constexpr uint32_t kLeastMixed = 16, kLeastInTime = 1;
-
 PrefillPlanner::PrefillPlanner(const ProgramTable &programs,
                                const SessionOptions &options,
                                uint32_t libraryRows)
@@ -33,17 +30,6 @@ PrefillPlanner::PrefillPlanner(const ProgramTable &programs,
 // Number of rows
 //===----------------------------------------------------------------------===//
 
-/// Returns the rows of a pass that Running sequences wait for: rows that take
-/// the time which the session allows, or a round's time if that is longer. So
-/// prompts get at least half of the time.
-uint32_t PrefillPlanner::rowsBesideRunning() const {
-  if (options.promptMilliseconds == 0)
-    return options.prefillChunk;
-  double seconds = std::max(options.promptMilliseconds / 1e3, roundSeconds);
-  uint64_t rows = std::max<uint64_t>(passCost.rowsIn(seconds), kLeastRows);
-  return uint32_t(std::min<uint64_t>(rows, options.prefillChunk));
-}
-
 PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
   uint32_t chunk = options.prefillChunk;
   if (options.chunksPerStep == SessionOptions::kUnbounded)
@@ -53,8 +39,8 @@ PrefillLimits PrefillPlanner::limits(bool isAnyRunning) const {
   if (!isAnyRunning)
     return {UINT64_MAX, chunk};
   // A file may have no programs for fewer rows than some number.
-  uint32_t rows =
-      std::max(rowsBesideRunning(), programs.chunks().front().first);
+  uint32_t rows = std::max(rowsBesideRunning(options, passCost, roundSeconds),
+                           programs.chunks().front().first);
   return {rows, rows};
 }
 
@@ -64,21 +50,6 @@ uint32_t PrefillPlanner::rowsBesideEnd(const PendingPrompt &prompt) const {
   uint64_t least = std::max(options.prefillChunk / 4, kLeastRows);
   return uint32_t(std::min<uint64_t>(std::max(kCompany * prompt.own, least),
                                      options.prefillChunk));
-}
-
-/// Returns the prompt rows that a round may have, at most `most`.
-uint32_t PrefillPlanner::roomForMixedRows(const RoundShape &round,
-                                          uint32_t most) const {
-  if (options.stepMilliseconds == 0 && options.promptMilliseconds == 0)
-    return most;
-  double prompt = std::max(options.promptMilliseconds / 1e3, roundSeconds);
-  double seconds = options.stepMilliseconds ? options.stepMilliseconds / 1e3
-                                            : roundSeconds + prompt;
-  uint64_t rows = stepCost.rowsIn(seconds);
-  rows =
-      std::max<uint64_t>(rows > round.rows ? rows - round.rows : 0,
-                         options.stepMilliseconds ? kLeastInTime : kLeastMixed);
-  return uint32_t(std::min<uint64_t>(rows, most));
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +162,8 @@ PrefillPlanner::mixedShares(std::span<const PendingPrompt> prompts,
   auto program = programs.mixed(round.batch, round.k);
   if (!program)
     return {};
-  uint32_t room = roomForMixedRows(round, programs.promptRows(*program));
+  uint32_t room = rowsInRound(options, stepCost, roundSeconds, round.rows,
+                              programs.promptRows(*program));
   std::vector<PrefillShare> shares =
       shareRows(prompts, room, room, programs.mostMixed(), runOf);
   auto sequences = [&] {

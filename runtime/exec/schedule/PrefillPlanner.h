@@ -109,9 +109,7 @@ public:
 
 private:
   bool findMixes() const;
-  uint32_t rowsBesideRunning() const;
   uint32_t rowsBesideEnd(const PendingPrompt &prompt) const;
-  uint32_t roomForMixedRows(const RoundShape &round, uint32_t most) const;
   PrefillPass libraryPass(const PendingPrompt &prompt, uint64_t tokens,
                           const PrefillLimits &limits) const;
   std::vector<PrefillShare> shareRows(std::span<const PendingPrompt> prompts,
