@@ -81,9 +81,12 @@ def ExpandDraftChainPass
     if an op reads them.
 
     With `p_min`, or in a module with the state `want_k`, a slot may end its
-    drafts. Unwanted drafts are -1. The anchor's rows and the rows of further
-    steps are packed if the accept's region and the steps work row by row;
-    otherwise unwanted rows are padding rows.
+    drafts. Unwanted drafts are -1. With `p_min` the pass declares the input
+    `draft_p_min`, unless the module has it, and compares the probability of
+    each draft with it. If the round verifies the drafts, the pass also declares
+    `shown_confidence` and stores the probabilities there. The anchor's rows and
+    the rows of further steps are packed if the accept's region and the steps
+    work row by row; otherwise unwanted rows are padding rows.
   }];
 }
 

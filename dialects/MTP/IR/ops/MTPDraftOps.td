@@ -194,7 +194,12 @@ def MTP_DraftChainOp : MTP_DraftOp<"draft_chain"> {
     restricted to the columns that the slot's filters keep (`mtp.top_k`,
     `mtp.shares`). All further drafts are -1, and the slot's rows of further
     steps are padding rows. The region must end with an `mtp.sample` at its
-    rows, or an `mtp.argmax`.
+    rows, or an `mtp.argmax`. `p_min` is the initial value of the input
+    `draft_p_min` (f32), by which a host may choose another threshold for each
+    sequence, 0 to 1; with 0 no draft ends by it. If the round verifies the
+    drafts and no other op reads them, the state `shown_confidence` has the
+    probability of each draft afterwards. It is negative from the first draft on
+    that the slot left out.
 
     ```mlir
     %drafts = mtp.draft_chain {
