@@ -192,6 +192,14 @@ TEST(Request, TakesWholeNumbersAsTheyAreWritten) {
             std::string::npos);
 }
 
+// llama-server's name of the field.
+TEST(Request, TakesTheConfidenceOfLlamaServer) {
+  GenerationRequest r = parsed(with(R"("speculative.p_min": 0.25)"));
+  EXPECT_EQ(r.draftPMin, 0.25f);
+  EXPECT_TRUE(r.ignored.empty());
+  EXPECT_EQ(sequenceOf(r, facts(), {{1, 2}, ""}, 0, 0).draftPMin, 0.25f);
+}
+
 TEST(Request, NamesTheFieldThatIsWrong) {
   for (auto [field, name] : std::vector<std::pair<const char *, const char *>>{
            {R"("max_tokens": -2)", "max_tokens"},
@@ -209,6 +217,8 @@ TEST(Request, NamesTheFieldThatIsWrong) {
            {R"("n": 257)", "n"},
            {R"("k": 4)", "k"},
            {R"("draft_p_min": 1.5)", "draft_p_min"},
+           {R"("speculative.p_min": 1.5)", "speculative.p_min"},
+           {R"("speculative.p_min": "x")", "speculative.p_min"},
            {R"("k": "some")", "k"},
            {R"("stop_token_ids": [64])", "stop_token_ids"},
            {R"("stop_token_ids": 3)", "stop_token_ids"},

@@ -133,12 +133,8 @@ static MaybeError timeout(std::string_view field, const JsonElement &element,
 
 static MaybeError answers(std::string_view field, const JsonElement &element,
                           Reading &to) {
-  int64_t value = 0;
-  if (MaybeError error =
-          readInteger(field, element, 1, GenerationRequest::kMaxChoices, value))
-    return error;
-  to.request.n = uint32_t(value);
-  return std::nullopt;
+  return readMember(field, element, 1, GenerationRequest::kMaxChoices,
+                    to.request.n);
 }
 
 static MaybeError drafts(std::string_view field, const JsonElement &element,
@@ -450,6 +446,7 @@ static constexpr Field kSamplingFields[] = {
     {"n_cmpl", answers},
     {"k", drafts},
     {"draft_p_min", draftPMin},
+    {"speculative.p_min", draftPMin},
     {"min_tokens", minTokens},
     {"priority", priority},
     {"timeout", timeout},

@@ -101,7 +101,6 @@ static constexpr KnownField kFields[] = {
     {"backend_sampling", "*"},
     {"speculative.n_max", "*"},
     {"speculative.n_min", "*"},
-    {"speculative.p_min", "*"},
     {"speculative.type", "*"},
     // llama-server: samplers, and parameters of samplers that are off.
     {"penalty_last_n", "*"},

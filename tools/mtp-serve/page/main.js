@@ -60,9 +60,8 @@ async function breathe() {
   await new Promise((done) => setTimeout(done));
 }
 
-// Reads the events of a reply until `signal` aborts. A stream that ends without
-// [DONE] is lost.
-async function readAnswer(reply, signal) {
+// Reads the events of a reply. A stream that ends without [DONE] is lost.
+async function readAnswer(reply) {
   let breathed = performance.now(), isDone = false;
   for await (const event of eventsOf(reply)) {
     if (!event) {
@@ -78,8 +77,6 @@ async function readAnswer(reply, signal) {
     // Events of a fast model would keep the loop busy.
     if (performance.now() - breathed > 50) {
       await breathe();
-      // After a stop, events that the browser has already received are dropped.
-      signal.throwIfAborted();
       breathed = performance.now();
     } else if (!showTimer) {
       showTimer = setTimeout(showRunning, 60);
@@ -125,7 +122,7 @@ async function answer(former, message) {
             `Waiting: the server's queue is full, next try in ${wait} s`));
     turn.stats.limit = limit;
     setPhase("Reading the prompt");
-    await readAnswer(reply, signal);
+    await readAnswer(reply);
   } catch (thrown) {
     error = thrown;
     turn.end = thrown.name === "AbortError" ? "stopped" : messageOf(thrown);
