@@ -2,6 +2,7 @@
 
 #include "compiler/Artifact/AtomicFile.h"
 
+#include "runtime/core/Durable.h"
 #include "runtime/core/UniqueName.h"
 #include <cerrno>
 #include <cstring>
@@ -83,8 +84,8 @@ Status AtomicFile::resize(uint64_t size) {
 }
 
 Status AtomicFile::commit() {
-  if (::fsync(fd) != 0)
-    return fail("flush");
+  if (int error = flushFile(fd))
+    return ioError(path, "flush", error);
   if (temporary.empty()) {
     // An unnamed file can get only a name that is free. It gets a temporary
     // name and is then renamed.
@@ -98,14 +99,8 @@ Status AtomicFile::commit() {
       return ioError(wanted, "name the new file", error);
     }
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return fail("replace");
+  if (int error = renameFlushed(AT_FDCWD, temporary, path))
+    return ioError(path, "replace", error);
   temporary.clear();
-  int folder =
-      ::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder); // best effort: the name is already in place
-    ::close(folder);
-  }
   return Status();
 }

@@ -52,7 +52,8 @@ bool writeAll(int file, const void *from, size_t bytes);
 
 /// Writes a file in `folder` under a temporary name and renames it, so that
 /// other processes see the whole file or none. `parts` follow each other. A
-/// failure leaves no file.
+/// failure leaves no file. The file is not flushed: after a power failure it
+/// may be empty or damaged, so readers must check it and make it again.
 Status writeWhole(int folder, const std::string &name,
                   std::initializer_list<std::string_view> parts);
 

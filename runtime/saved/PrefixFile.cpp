@@ -2,6 +2,7 @@
 
 #include "runtime/saved/PrefixFile.h"
 #include "runtime/cache/CacheFolder.h"
+#include "runtime/core/Durable.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/core/UniqueName.h"
 
@@ -92,7 +93,8 @@ static Status writeTo(int file, const PrefixImage &image) {
                ? okStatus()
                : failed("writing a saved prefix");
   }));
-  return ::fsync(file) == 0 ? okStatus() : failed("writing a saved prefix");
+  errno = flushFile(file);
+  return errno == 0 ? okStatus() : failed("writing a saved prefix");
 }
 
 Status saved::writeFile(const std::string &path, const PrefixImage &image) {
@@ -110,16 +112,13 @@ Status saved::writeFile(const std::string &path, const PrefixImage &image) {
   if (!file.isOpen())
     return failed(strCat("creating a file in ", folderPath));
   Status status = writeTo(file.get(), image);
-  if (status.isOk() && ::renameat(folder.get(), unfinished.c_str(),
-                                  folder.get(), name.c_str()) != 0)
+  if (!status.isOk())
+    status = status.withContext(path);
+  else if (errno = renameFlushed(folder.get(), unfinished, name); errno != 0)
     status = failed(strCat("naming ", path));
-  if (!status.isOk()) {
+  if (!status.isOk())
     ::unlinkat(folder.get(), unfinished.c_str(), 0);
-    return status;
-  }
-  // Without this, a power failure may bring the old file back, which is whole.
-  ::fsync(folder.get());
-  return okStatus();
+  return status;
 }
 
 //===----------------------------------------------------------------------===//

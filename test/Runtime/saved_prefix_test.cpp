@@ -9,15 +9,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace mtp;
 using namespace mtp::test;
+
+/// Whether the disk is broken.
+static bool diskFails = false;
+
+/// Takes the place of the C library's function.
+extern "C" int fsync(int file) {
+  if (diskFails) {
+    errno = EIO;
+    return -1;
+  }
+  return int(::syscall(SYS_fsync, file));
+}
 
 namespace {
 
@@ -67,7 +81,7 @@ std::string pathOf(const std::string &name) {
 
 /// Saves the prefix of a request that a session of its own has run.
 std::string saveFile(const std::shared_ptr<const Model> &model,
-                     const Request &r, SessionOptions options = {},
+                     const Request &r, const SessionOptions &options = {},
                      const char *name = "prefix") {
   auto session = open(model, options);
   run(*session, r);
@@ -197,7 +211,7 @@ TEST(SavedPrefix, NamesWhatDoesNotFit) {
   auto saved = SavedPrefix::read(path);
   ASSERT_TRUE(saved.isOk());
   auto failure = [&](const std::shared_ptr<const Model> &of,
-                     SessionOptions options, const char *salt) {
+                     const SessionOptions &options, const char *salt) {
     auto session = open(of, options);
     Status status = saved->restore(*session, salt).status();
     EXPECT_TRUE(session->checkInvariants().isOk());
@@ -285,6 +299,12 @@ TEST(SavedPrefix, ReplacesFilesAsAWhole) {
   Status status = saved->write(path);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   EXPECT_EQ(status.code(), StatusCode::ResourceExhausted) << status.toString();
+  EXPECT_EQ(contentOf(path), before);
+  diskFails = true;
+  status = saved->write(path);
+  diskFails = false;
+  EXPECT_EQ(status.message(),
+            path + ": writing a saved prefix failed: Input/output error");
   EXPECT_EQ(contentOf(path), before);
   EXPECT_TRUE(saved->write(path).isOk());
   EXPECT_EQ(contentOf(path).size(), saved->fileBytes());

@@ -2,6 +2,7 @@
 
 #include "tools/compiler-support/CompilerTool.h"
 
+#include "runtime/core/Durable.h"
 #include "runtime/schema/OldNames.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -201,6 +202,13 @@ void mtp::parseToolFlags(int argc, char **argv, llvm::StringRef tool,
   }
 }
 
+namespace {
+/// Names the number of a stream's file, which LLVM protects.
+struct FileStream : llvm::raw_fd_ostream {
+  using llvm::raw_fd_ostream::get_fd;
+};
+} // namespace
+
 llvm::Error
 mtp::writeWholeFile(llvm::StringRef path,
                     llvm::function_ref<void(llvm::raw_ostream &)> write) {
@@ -213,6 +221,10 @@ mtp::writeWholeFile(llvm::StringRef path,
     auto &file = static_cast<llvm::raw_fd_ostream &>(stream);
     file.flush();
     std::error_code code = file.error();
+    // LLVM renames the file afterwards.
+    if (!code)
+      code = std::error_code(flushFile((file.*&FileStream::get_fd)()),
+                             std::generic_category());
     file.clear_error();
     return code ? llvm::errorCodeToError(code) : llvm::Error::success();
   };

@@ -1,6 +1,7 @@
 //===- Output.cpp - Destination of a tool's results -----------------------===//
 
 #include "tools/support/Output.h"
+#include "runtime/core/Durable.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/core/UniqueName.h"
 
@@ -113,16 +114,18 @@ OutputFile::create(const std::string &path, const std::string &input) {
 
 Status OutputFile::commit(std::string_view text) {
   int error = writeAll(descriptor, text);
+  bool isReplaced = isUnnamed || !temporary.empty();
+  if (error == 0 && isReplaced)
+    error = flushFile(descriptor);
   if (error == 0)
     error = nameTemporary();
   if (::close(descriptor) != 0 && error == 0)
     error = errno;
   descriptor = -1;
-  if (error == 0 && !temporary.empty()) {
-    if (::rename(temporary.c_str(), path.c_str()) == 0)
+  if (error == 0 && isReplaced) {
+    error = renameFlushed(AT_FDCWD, temporary, path);
+    if (error == 0)
       temporary.clear();
-    else
-      error = errno;
   }
   return error == 0 ? okStatus() : failure(error);
 }

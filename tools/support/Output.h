@@ -20,8 +20,9 @@ void reserveStandardStreams();
 /// text".
 Status writeStandardOutput(std::string_view text, std::string_view what);
 
-/// A file that is written completely or not at all. It is written without a
-/// name, so that a killed process leaves no file, and then renamed to `path`.
+/// A file that is written completely or not at all, also if the power fails. It
+/// is written without a name, so that a killed process leaves no file, flushed
+/// to the disk, and then renamed to `path`.
 /// If the file system has no unnamed files, it is written under a temporary
 /// name. A device or a pipe is written in place.
 class OutputFile {
