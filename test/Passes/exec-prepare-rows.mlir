@@ -8,6 +8,7 @@ exec.weight @q #exec.panels<32, fragments = true> k 64 n 40 stack 1 [#exec.sourc
 exec.weight @up #exec.gated_panels<32, fragments = true> k 64 n 128 stack 1 [#exec.source<key = "gate">, #exec.source<key = "up">] : <bf16>
 exec.weight @int4 #exec.panels<32, fragments = true> k 64 n 64 stack 1 [#exec.source<key = "i">] : <int4, group = 64>
 exec.weight @int8 #exec.panels<32, fragments = true> k 64 n 64 stack 1 [#exec.source<key = "j">] : <int8, group = 64>
+exec.weight @small #exec.panels<32, fragments = true> k 64 n 64 stack 1 [#exec.source<key = "s">] : <int4, group = 32>
 exec.weight @plain #exec.panels<32> k 64 n 40 stack 1 [#exec.source<key = "p">] : <bf16>
 exec.state @slots : memref<32xi32>
 exec.state @rows : memref<32x64xf32>
@@ -69,12 +70,13 @@ exec.program @step decode k 0 n 1 to 32 {
   exec.output "best" %best#0 : tensor<?x2xf32, #exec.count<n>>
 }
 
-// Columns of a row are prepared in place. Products with int4 weights prepare
-// their rows themselves.
+// Columns of a row are prepared in place, once for int4 and int8. Products with
+// groups of 32 prepare their rows themselves.
 // CHECK-LABEL: exec.program @integers decode k 1 n 1 to 16 {
-// CHECK: exec.linear %{{.*}}, %{{.*}} as <int4, group = 64> :
-// CHECK-NEXT: %[[I:.*]] = exec.prepare_rows %{{.*}} as <int8, group = 64> : (tensor<?x64xf32, #exec.count<2 * n>>) -> tensor<?x72xi8, #exec.count<2 * n>>
+// CHECK: %[[I:.*]] = exec.prepare_rows %{{.*}} as <int8, group = 64> : (tensor<?x64xf32, #exec.count<2 * n>>) -> tensor<?x72xi8, #exec.count<2 * n>>
+// CHECK-NEXT: exec.linear %[[I]], %{{.*}} as <int4, group = 64> prepared 64 :
 // CHECK-NEXT: exec.linear %[[I]], %{{.*}} as <int8, group = 64> prepared 64 :
+// CHECK: exec.linear %{{.*}}, %{{.*}} as <int4, group = 32> :
 // LATE-LABEL: exec.program @integers decode k 1 n 1 to 4 {
 // LATE-LABEL: exec.program @integers_from5 decode k 1 n 5 to 16 {
 exec.program @integers decode k 1 n 1 to 16 {
@@ -89,8 +91,12 @@ exec.program @integers decode k 1 n 1 to 16 {
     : (tensor<?x64xf32, #exec.count<2 * n>>, memref<2x9x32x4xi8>) -> tensor<?x64xf32, #exec.count<2 * n>>
   %z = exec.linear %c, %i8 as <int8, group = 64>
     : (tensor<?x64xf32, #exec.count<2 * n>>, memref<2x17x32x4xi8>) -> tensor<?x64xf32, #exec.count<2 * n>>
+  %i32 = exec.ref @small : memref<2x10x32x4xi8>
+  %u = exec.linear %c, %i32 as <int4, group = 32>
+    : (tensor<?x64xf32, #exec.count<2 * n>>, memref<2x10x32x4xi8>) -> tensor<?x64xf32, #exec.count<2 * n>>
   exec.output "y" %y : tensor<?x64xf32, #exec.count<2 * n>>
   exec.output "z" %z : tensor<?x64xf32, #exec.count<2 * n>>
+  exec.output "u" %u : tensor<?x64xf32, #exec.count<2 * n>>
 }
 
 // Prefills are not split: a chunk of few rows is rare.

@@ -37,12 +37,15 @@ FragmentPass FragmentPass::get(const FragmentShape &shape, int64_t height,
   // weights takes registers, and so do two tiles and gathered rows. Rows that
   // another kernel prepared take no register while they wait for their weights.
   bool isEven = shape.chunks() % shape.warps() == 0;
-  int64_t most = !isRoomy ? 24 : shape.format.bits() == 4 ? 40 : 48;
-  if (rowTiles > 2)
+  bool isWidened = shape.format.bits() == 4;
+  int64_t most = !isRoomy ? 24 : isWidened ? 40 : 48;
+  if (isWidened && arePrepared)
+    most = rowTiles > 2 ? 8 : rowTiles > 1 ? 12 : 24;
+  else if (rowTiles > 2)
     most = !isRoomy                    ? arePrepared && !gathersRows ? 16 : 8
            : height > 1 || gathersRows ? 10
                                        : 20;
-  else if (height > 1 && shape.format.bits() == 4)
+  else if (height > 1 && isWidened)
     most = rowTiles > 1 && gathersRows ? 20 : 24;
   else if (height > 1 && rowTiles > 1 &&
            (gathersRows || (!isRoomy && !(arePrepared && isEven))))

@@ -57,6 +57,9 @@ void PreparedInputs::prepare(Value) {
 
 llvm::SmallVector<Values> PreparedInputs::operands(Value chunk, int64_t,
                                                    int64_t rowTile) {
+  // Widened weights leave no registers for the rows of two tiles at once.
+  if (spec.format.bits() == 4 && rowTile > 0)
+    kb.syncWarp();
   int64_t inputs = layout.isInteger() ? layout.format.group : 32;
   int64_t ofChunk = inputs / layout.pieceInputs();
   int64_t laneBytes = layout.pieceBytes() / kRowLanes;
