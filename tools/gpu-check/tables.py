@@ -229,7 +229,7 @@ class Tables:
             if entry["part"] != "tune" or not match or "value" not in entry:
                 continue
             r = self.value("tune", f"{match[1]}: R")
-            ratio = self.value("tune", f"{match[1]}: predicted us for an H100 over measured")
+            ratio = self.value("tune", f"{match[1]}: predicted us over measured")
             best = self.value("tune", f"{match[2]}: slots {match[3]}: best k")
             rows.append([match[2], match[3], match[4] + (" (best)" if best == int(match[4])
                                                          else ""),

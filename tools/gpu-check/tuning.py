@@ -15,9 +15,13 @@ def best_k(seconds):
     return max(seconds, key=lambda k: (1 + sum(ACCEPTANCE[:k])) / seconds[k])
 
 
-def compare_predictions(kit, name, path, costs, flags):
-    """Compares measured rounds with the predictions of mtp-tune --simulate."""
-    machine = os.path.join(kit.folder, "machines", "h100.json")
+def compare_predictions(kit, name, path, measured_on, flags):
+    """Compares measured rounds with the predictions of mtp-tune --simulate, for an H100 if the
+    machine has no file of its own."""
+    costs = measured_on["costs"]
+    own = "h200" if "H200" in measured_on["name"] else "h100"
+    machine = os.path.join(kit.folder, "machines", f"{own}.json")
+    report(f"{name}: machine of the predictions", own)
     output = kit.output("mtp-tune", path, f"--simulate={machine}", "--json", *flags)
     predicted = {(r["batch"], r["k"]): r["seconds"] for r in json.loads(output)["rounds"]}
     by_slots = {}
@@ -28,7 +32,7 @@ def compare_predictions(kit, name, path, costs, flags):
         for k, seconds in sorted(measured.items()):
             report(f"{what}, k {k}: us", seconds * 1e6)
             report(f"{what}, k {k}: R", seconds / measured[0])
-            report(f"{what}, k {k}: predicted us for an H100 over measured",
+            report(f"{what}, k {k}: predicted us over measured",
                    predicted[slots, k] / seconds)
         report(f"{what}: best k", best_k(measured))
         report(f"{what}: best k of the prediction",
@@ -69,7 +73,7 @@ def run(kit, generate):
         report(f"{name}: busy", found["machines"][0]["busy"])
         record_machine(name, found["machines"][0])
         data("tune", {**found, "model": name})
-        compare_predictions(kit, name, path, found["machines"][0]["costs"], shapes)
+        compare_predictions(kit, name, path, found["machines"][0], shapes)
         plain = generate(kit, path, 0)
         tuned = generate(kit, path, "auto", f"--profile={profile}")
         check(f"{name}: -k auto with the profile gives k = 0's tokens", tuned == plain,

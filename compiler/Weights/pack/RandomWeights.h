@@ -27,7 +27,9 @@ struct RandomMatrix {
 /// Returns the values of matrix `stack` of a recipe, beginning with source
 /// `source`. A matrix has variance 1/k, so that an input of unit variance gives
 /// an output of unit variance. Raw matrices are lookup tables, whose elements
-/// have unit variance. Vectors whose key ends in "bias" are near zero; all
+/// have unit variance. An embedding that shares the panels of a quantised head
+/// has the head's variance, so the plans of an artifact may differ in such a
+/// table. Vectors whose key ends in "bias" are near zero; all
 /// other vectors are norms, near one.
 RandomMatrix randomMatrix(uint64_t seed, const WeightRecipe &recipe,
                           size_t source, int64_t stack);
