@@ -61,7 +61,8 @@ if(SERVER)
 endif()
 foreach(file bin/mtp-chart lib/libmtp_runtime.so include/mtpc/mtp/mtp.h lib/pkgconfig/mtp.pc
     share/man/man1/mtp-run.1 share/bash-completion/completions/mtp-run
-    share/zsh/vendor-completions/_mtp-run share/mtp/machines/h100.json)
+    share/zsh/vendor-completions/_mtp-run share/mtp/machines/h100.json
+    share/mtp/machines/h200.json)
   if(NOT EXISTS ${WORK}/root/usr/${file})
     message(FATAL_ERROR "expected ${file} in the packages")
   endif()
