@@ -5,7 +5,6 @@
 #include "runtime/exec/program/PromptScoring.h"
 #include "runtime/exec/program/RequestPorts.h"
 #include "runtime/profile/ProfileFile.h"
-#include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/ChatLimits.h"
 #include "runtime/schema/LogitRules.h"
 
@@ -71,6 +70,11 @@ Model::Impl::Impl(std::shared_ptr<const ArtifactFile> source,
     envelope = makeEnvelope(artifact(), programs);
   if (artifact().chat)
     chat = makeChat(*artifact().chat);
+}
+
+const profile::ProgramKeys &Model::Impl::programKeys() const {
+  std::call_once(hashesPrograms, [&] { keys.emplace(plan()); });
+  return *keys;
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}

@@ -10,6 +10,10 @@
 #include "runtime/exec/LearnedDraftCosts.h"
 #include "runtime/exec/program/ProgramTable.h"
 #include "runtime/profile/Profile.h"
+#include "runtime/profile/ProfileKeys.h"
+
+#include <mutex>
+#include <optional>
 
 namespace mtp {
 
@@ -18,6 +22,9 @@ struct Model::Impl {
 
   const Artifact &artifact() const { return file->artifact(); }
   const Plan &plan() const { return artifact().plans[planIndex]; }
+  /// Returns the keys of the plan's programs in profiles. The first call
+  /// computes them. Any thread may call it.
+  const profile::ProgramKeys &programKeys() const;
 
   std::shared_ptr<const ArtifactFile> file;
   /// The plan for this machine, and the device that runs it.
@@ -34,6 +41,10 @@ struct Model::Impl {
   /// Costs and acceptance that earlier sessions have learned. No token depends
   /// on them.
   mutable LearnedDraftCosts learnedCosts;
+
+private:
+  mutable std::once_flag hashesPrograms;
+  mutable std::optional<profile::ProgramKeys> keys;
 };
 
 /// Access to what the public interface does not show.

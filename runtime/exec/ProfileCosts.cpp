@@ -2,13 +2,11 @@
 
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/core/StrCat.h"
-#include "runtime/profile/ProfileKeys.h"
 #include "runtime/schema/DeviceLoop.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 using namespace mtp;
 using profile::Cost;
@@ -137,22 +135,14 @@ static void keepSome(std::vector<ProfileCosts::Pass> &passes) {
   passes = std::move(some);
 }
 
-/// Returns the keys of the programs that a plan has.
-static std::set<uint64_t> knownPrograms(const Plan &plan) {
-  std::vector<uint64_t> keys = profile::programKeysOf(plan);
-  return {keys.begin(), keys.end()};
-}
-
-/// Takes the costs of programs that the plan has; null: of all programs.
-static void takeCosts(const profile::MachineCosts &machine, const Plan *plan,
+/// Takes the costs of a plan's programs; null: of all programs.
+static void takeCosts(const profile::MachineCosts &machine,
+                      const profile::ProgramKeys *programs,
                       ProfileCosts &into) {
-  std::set<uint64_t> known;
-  if (plan)
-    known = knownPrograms(*plan);
   std::vector<Measured> measured;
   size_t others = 0;
   for (const Cost &cost : machine.costs)
-    if (plan && !known.contains(cost.program))
+    if (programs && !programs->contains(cost.program))
       ++others;
     else if (cost.work == profile::Work::Prefill)
       into.prefills.push_back({cost.rows, machine.secondsOf(cost)});
@@ -213,14 +203,14 @@ static void takeKinds(const profile::Profile &profile, ProfileCosts &into) {
 }
 
 Result<ProfileCosts> mtp::matchProfile(const profile::Profile &profile,
-                                       const Plan &plan,
+                                       const profile::ProgramKeys &programs,
                                        const profile::MachineKey &machine) {
   ProfileCosts costs;
   MTP_ASSIGN_OR_RETURN(const profile::MachineCosts *own,
                        findMachine(profile, machine, costs.notes));
   costs.machine = own;
   if (own)
-    takeCosts(*own, &plan, costs);
+    takeCosts(*own, &programs, costs);
   takeOutcomes(profile, costs);
   takeKinds(profile, costs);
   return costs;
@@ -230,34 +220,33 @@ ProfileCosts mtp::takeProfile(const profile::Profile &profile,
                               const profile::MachineCosts &machine) {
   ProfileCosts costs;
   costs.machine = &machine;
-  takeCosts(machine, /*plan=*/nullptr, costs);
+  takeCosts(machine, /*programs=*/nullptr, costs);
   takeOutcomes(profile, costs);
   takeKinds(profile, costs);
   return costs;
 }
 
 profile::MachineCosts mtp::costsOfPlan(const profile::MachineCosts &machine,
-                                       const Plan &plan) {
-  std::set<uint64_t> known = knownPrograms(plan);
+                                       const profile::ProgramKeys &programs) {
   profile::MachineCosts own;
   own.setKey(machine.key());
   for (const Cost &cost : machine.costs)
-    if (known.contains(cost.program))
+    if (programs.contains(cost.program))
       own.costs.push_back(cost);
   for (const profile::LaunchCost &cost : machine.launches)
-    if (known.contains(cost.program))
+    if (programs.contains(cost.program))
       own.launches.push_back(cost);
   return own;
 }
 
-uint32_t mtp::planRounds(const Plan &plan, const profile::Profile *profile,
-                         const profile::MachineCosts *machine,
+uint32_t mtp::planRounds(const profile::ProgramKeys &programs,
+                         const profile::Profile &profile,
+                         const profile::MachineCosts &machine,
                          const profile::LaunchInput &limits) {
-  if (!profile || !machine || machine->launches.empty() ||
-      limits.usualRounds == 1)
+  if (machine.launches.empty() || limits.usualRounds == 1)
     return limits.usualRounds;
   auto choice =
-      profile::chooseLaunch(*profile, costsOfPlan(*machine, plan), limits);
+      profile::chooseLaunch(profile, costsOfPlan(machine, programs), limits);
   return choice ? choice->rounds : limits.usualRounds;
 }
 
@@ -283,6 +272,7 @@ static std::vector<uint32_t> programsOf(const Plan &plan, uint32_t k,
 }
 
 CapturePlan mtp::planCaptures(const Plan &plan,
+                              const profile::ProgramKeys &programs,
                               const profile::MachineCosts &machine,
                               const profile::Load &load,
                               const CaptureLimits &limits) {
@@ -298,7 +288,7 @@ CapturePlan mtp::planCaptures(const Plan &plan,
   };
   CapturePlan result;
   auto choice =
-      profile::chooseCaptures(costsOfPlan(machine, plan), load, input);
+      profile::chooseCaptures(costsOfPlan(machine, programs), load, input);
   if (!choice)
     return result;
   result.sizes = std::move(choice->sizes);

@@ -9,6 +9,7 @@
 #include "runtime/exec/schedule/DraftPolicy.h"
 #include "runtime/profile/CaptureChoice.h"
 #include "runtime/profile/LaunchChoice.h"
+#include "runtime/profile/ProfileKeys.h"
 
 #include <map>
 
@@ -32,10 +33,11 @@ struct ProfileCosts {
   std::vector<std::string> notes;
 };
 
-/// Returns the part of a profile of the same model that matches a plan on a
-/// machine. Fails if the profile has costs of other machines only.
+/// Returns the part of a profile of the same model that matches a plan's
+/// programs on a machine. Fails if the profile has costs of other machines
+/// only.
 Result<ProfileCosts> matchProfile(const profile::Profile &profile,
-                                  const Plan &plan,
+                                  const profile::ProgramKeys &programs,
                                   const profile::MachineKey &machine);
 
 /// Returns the part of a profile that matches a session on one of its machines
@@ -45,12 +47,13 @@ ProfileCosts takeProfile(const profile::Profile &profile,
 
 /// Returns a machine's costs of the programs that a plan has.
 profile::MachineCosts costsOfPlan(const profile::MachineCosts &machine,
-                                  const Plan &plan);
+                                  const profile::ProgramKeys &programs);
 
 /// Returns the rounds of a session's launches: as a profile's launches of a
-/// machine's programs choose, else the usual number. Both pointers may be null.
-uint32_t planRounds(const Plan &plan, const profile::Profile *profile,
-                    const profile::MachineCosts *machine,
+/// plan's programs choose, else the usual number.
+uint32_t planRounds(const profile::ProgramKeys &programs,
+                    const profile::Profile &profile,
+                    const profile::MachineCosts &machine,
                     const profile::LaunchInput &limits);
 
 /// Sizes of a session for a choice of graphs.
@@ -73,7 +76,8 @@ uint64_t graphNodesOf(const Plan &plan, uint32_t program, bool repeats);
 /// Chooses graphs by the load, and by a machine's costs of programs that the
 /// plan has. Without a load or such costs each number of slots has a graph, and
 /// no launch is expected.
-CapturePlan planCaptures(const Plan &plan, const profile::MachineCosts &machine,
+CapturePlan planCaptures(const Plan &plan, const profile::ProgramKeys &programs,
+                         const profile::MachineCosts &machine,
                          const profile::Load &load,
                          const CaptureLimits &limits);
 

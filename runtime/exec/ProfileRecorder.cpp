@@ -1,7 +1,6 @@
 //===- ProfileRecorder.cpp - Measures a session for a profile -------------===//
 
 #include "runtime/exec/ProfileRecorder.h"
-#include "runtime/profile/ProfileKeys.h"
 
 #include <algorithm>
 #include <ctime>
@@ -18,8 +17,9 @@ static constexpr uint64_t kLeastLaunches = 2;
 
 static constexpr int64_t kSecondsOfDay = 86'400;
 
-ProfileRecorder::ProfileRecorder(const Artifact &artifact, const Plan &plan)
-    : programs(profile::programKeysOf(plan)) {
+ProfileRecorder::ProfileRecorder(const Artifact &artifact,
+                                 const profile::ProgramKeys &programs)
+    : programs(programs) {
   if (artifact.envelope && artifact.envelope->tree())
     tree = {artifact.envelope->tree()->data(),
             artifact.envelope->tree()->size()};
@@ -57,7 +57,7 @@ void ProfileRecorder::addLaunch(profile::LaunchCost shape, uint32_t program,
                                 double seconds) {
   if (!isTime(seconds))
     return;
-  shape.program = programs[program];
+  shape.program = programs.all()[program];
   LaunchKey key{shape.program, shape.batch, shape.k, shape.rounds,
                 profile::bucketOf(shape.positions / shape.batch)};
   if (auto *cell = cellOf(launches, key, profile::kMostLaunches))
@@ -68,7 +68,7 @@ void ProfileRecorder::addCost(profile::Cost shape, uint32_t program,
                               double seconds) {
   if (!isTime(seconds))
     return;
-  shape.program = programs[program];
+  shape.program = programs.all()[program];
   Key key{shape.work,
           shape.program,
           shape.batch,

@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/Artifact.h"
 #include "runtime/profile/Profile.h"
+#include "runtime/profile/ProfileKeys.h"
 
 #include <array>
 #include <map>
@@ -43,8 +44,9 @@ struct RecordedRound {
 /// is kept.
 class ProfileRecorder {
 public:
-  /// `artifact` and its plan `plan` must outlive the recorder.
-  ProfileRecorder(const Artifact &artifact, const Plan &plan);
+  /// `artifact` and the keys of its plan's programs must outlive the recorder.
+  ProfileRecorder(const Artifact &artifact,
+                  const profile::ProgramKeys &programs);
 
   /// Returns the parents of the static tree that rounds verify; empty if they
   /// verify none.
@@ -92,7 +94,7 @@ private:
   void countTokens(const RecordedRound &round);
 
   std::span<const int32_t> tree;
-  std::vector<uint64_t> programs;
+  const profile::ProgramKeys &programs;
   std::map<Key, Cell<profile::Cost>> cells;
   std::map<LaunchKey, Cell<profile::LaunchCost>> launches;
   std::vector<profile::Outcomes> outcomes;

@@ -130,9 +130,11 @@ static uint32_t roundsBy(const Model::Impl &inner,
                          const SessionOptions &options,
                          const ProfileCosts &costs, uint32_t preferred) {
   uint32_t most = inner.artifact().maxRounds;
-  return planRounds(
-      inner.plan(), inner.profile ? &*inner.profile : nullptr, costs.machine,
-      {options.maxSlots, options.k, most, std::min(preferred, most)});
+  uint32_t usual = std::min(preferred, most);
+  if (!costs.machine)
+    return usual;
+  return planRounds(inner.programKeys(), *inner.profile, *costs.machine,
+                    {options.maxSlots, options.k, most, usual});
 }
 
 Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
@@ -145,8 +147,8 @@ Status Session::Impl::startGeneration(ProfileCosts costs, CapturePlan captures,
                               parts->library.rows, parts->host.canSetAccepted(),
                               memory, sparePages}));
   if (options.recordsProfile)
-    parts->recorder =
-        std::make_unique<ProfileRecorder>(inner.artifact(), inner.plan());
+    parts->recorder = std::make_unique<ProfileRecorder>(inner.artifact(),
+                                                        inner.programKeys());
   if (!inner.learnedCosts.has(options.threads))
     inner.learnedCosts.leave(options.threads, costs.learned);
   profileNotes = std::move(costs.notes);
@@ -176,7 +178,7 @@ void Session::Impl::chooseDraftPMin(const ProfileCosts &costs) {
       !parts->host.hasDraftLimit())
     return;
   auto report = profile::chooseThreshold(
-      *inner.profile, costsOfPlan(*costs.machine, inner.plan()),
+      *inner.profile, costsOfPlan(*costs.machine, inner.programKeys()),
       {.mostK = options.k, .usual = usual});
   if (report && report->pays())
     options.draftPMin = float(report->best.least);
@@ -192,7 +194,7 @@ CapturePlan Session::Impl::chooseCaptures(const ProfileCosts &costs) const {
       own.sizes[k] = options.captureSizes;
   else if (inner.device != DeviceKind::Cpu && costs.machine)
     own = planCaptures(
-        inner.plan(), *costs.machine, inner.profile->load,
+        inner.plan(), inner.programKeys(), *costs.machine, inner.profile->load,
         {options.maxSlots, options.k, options.roundsPerLaunch > 1});
   return own;
 }
@@ -201,7 +203,7 @@ CapturePlan Session::Impl::chooseCaptures(const ProfileCosts &costs) const {
 Result<ProfileCosts> Session::Impl::readProfile() const {
   if (!inner.profile)
     return ProfileCosts();
-  return matchProfile(*inner.profile, inner.plan(), machine);
+  return matchProfile(*inner.profile, inner.programKeys(), machine);
 }
 
 Status Session::Impl::start() {

@@ -5,6 +5,7 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/schema/ArtifactFormat.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -24,11 +25,10 @@ public:
     add(hashBytes(text.data(), text.size()));
   }
   void add(std::span<const Count> counts) {
-    static_assert(sizeof(Count) == 2 * sizeof(uint64_t));
-    size_t before = values.size();
-    values.resize(before + 2 * counts.size());
-    if (!counts.empty())
-      std::memcpy(&values[before], counts.data(), counts.size_bytes());
+    for (Count count : counts) {
+      add(uint64_t(count.base));
+      add(uint64_t(count.step));
+    }
   }
   uint64_t hash() const {
     return hashBytes(values.data(), values.size() * sizeof(uint64_t));
@@ -99,23 +99,37 @@ static uint64_t kernelKey(const schema::Kernel &kernel) {
   return input.hash();
 }
 
-std::vector<uint64_t> profile::programKeysOf(const Plan &plan) {
-  std::vector<uint64_t> kernels;
-  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i)
-    kernels.push_back(kernelKey(*plan.kernels->Get(i)));
-  std::vector<uint64_t> keys;
+ProgramKeys::ProgramKeys(const Plan &plan) {
+  struct KernelKey {
+    uint64_t hash;
+    uint32_t params;
+  };
+  std::vector<KernelKey> kernels;
+  kernels.reserve(vectorSize(plan.kernels));
+  for (uint32_t i = 0; i < vectorSize(plan.kernels); ++i) {
+    const schema::Kernel &kernel = *plan.kernels->Get(i);
+    kernels.push_back({kernelKey(kernel), kernel.params()});
+  }
   HashInput input;
+  keys.reserve(plan.programs.size());
   for (const Program &program : plan.programs) {
     input.clear();
     input.add(uint64_t(program.kind));
     input.add(program.k);
+    std::span<const Count> params(program.params);
     for (const Command &command : program.commands) {
-      input.add(kernels[command.kernel]);
-      input.add(program.paramsOf(command, plan.kernelOf(command)));
+      const KernelKey &kernel = kernels[command.kernel];
+      input.add(kernel.hash);
+      input.add(params.subspan(command.firstParam, kernel.params));
     }
     keys.push_back(input.hash());
   }
-  return keys;
+  sorted = keys;
+  std::ranges::sort(sorted);
+}
+
+bool ProgramKeys::contains(uint64_t key) const {
+  return std::ranges::binary_search(sorted, key);
 }
 
 std::string profile::processorName() {

@@ -214,7 +214,7 @@ TEST_F(ProfiledSession, RecordsRoundsWithPadding) {
   EXPECT_GT(padded, 8u);
   EXPECT_TRUE((recorded.load.rounds.contains({1, 0})));
   ProfileCosts costs =
-      *matchProfile(recorded, ModelAccess::file(*model)->artifact().plans[0],
+      *matchProfile(recorded, ModelAccess::impl(*model).programKeys(),
                     recorded.machines[0].key());
   EXPECT_TRUE(costs.learned.cost.isMeasured(1, 0, 3));
   EXPECT_FALSE(costs.learned.cost.isMeasured(1, 0));
@@ -269,19 +269,34 @@ TEST(ProfileCosts, UsesFewerThreadsIfTheyWereFaster) {
   EXPECT_EQ(threadsOf("a", 8), 8u);
 }
 
+// Each program has a key, by which its costs are found.
+TEST_F(ProfiledSession, KnowsTheKeysOfItsPrograms) {
+  auto model = *Model::load(artifact);
+  const Model::Impl &inner = ModelAccess::impl(*model);
+  const profile::ProgramKeys &programs = inner.programKeys();
+  ASSERT_EQ(programs.all().size(), inner.plan().programs.size());
+  for (uint64_t key : programs.all()) {
+    EXPECT_TRUE(programs.contains(key));
+    EXPECT_FALSE(programs.contains(key ^ 1));
+  }
+  EXPECT_EQ(&inner.programKeys(), &programs);
+}
+
 // A plan's graphs follow from the times of its own programs.
 TEST_F(ProfiledSession, PlansGraphsByCostsOfItsPrograms) {
   profile::Profile recorded = record(20);
   auto model = *Model::load(artifact);
-  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  const Model::Impl &inner = ModelAccess::impl(*model);
+  const Plan &plan = inner.plan();
+  const profile::ProgramKeys &programs = inner.programKeys();
   profile::MachineCosts &machine = recorded.machines[0];
   CaptureLimits limits{4, 4, /*repeats=*/false};
-  EXPECT_FALSE(
-      planCaptures(plan, machine, recorded.load, limits).launches.empty());
+  EXPECT_FALSE(planCaptures(plan, programs, machine, recorded.load, limits)
+                   .launches.empty());
   for (profile::Cost &cost : machine.costs)
     cost.program ^= 1;
-  EXPECT_TRUE(
-      planCaptures(plan, machine, recorded.load, limits).launches.empty());
+  EXPECT_TRUE(planCaptures(plan, programs, machine, recorded.load, limits)
+                  .launches.empty());
 }
 
 TEST(DraftPolicy, TellsHowMuchTextsDiffer) {
@@ -358,7 +373,8 @@ TEST_F(ProfiledSession, SaysWhatItDoesNotUse) {
 TEST_F(ProfiledSession, TakesTheCostsOfAGpusSettings) {
   profile::Profile recorded = record(20);
   auto model = *Model::load(artifact);
-  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  const profile::ProgramKeys &programs =
+      ModelAccess::impl(*model).programKeys();
   profile::MachineCosts old = recorded.machines[0];
   old.setKey({"a GPU", 0, {}});
   profile::MachineCosts own = old, other = old;
@@ -366,7 +382,7 @@ TEST_F(ProfiledSession, TakesTheCostsOfAGpusSettings) {
   other.gpu = {13010, 1'980'000, 0};
   auto match = [&](std::vector<profile::MachineCosts> machines) {
     recorded.machines = std::move(machines);
-    auto costs = matchProfile(recorded, plan, own.key());
+    auto costs = matchProfile(recorded, programs, own.key());
     EXPECT_TRUE(costs) << costs.status().toString();
     return *costs;
   };
@@ -395,11 +411,11 @@ TEST_F(ProfiledSession, TakesTheCostsOfAGpusSettings) {
 TEST_F(ProfiledSession, PlansRoundsByLaunchesOfItsPrograms) {
   profile::Profile recorded = record(20);
   auto model = *Model::load(artifact);
-  const Plan &plan = ModelAccess::file(*model)->artifact().plans[0];
+  const profile::ProgramKeys &programs =
+      ModelAccess::impl(*model).programKeys();
   profile::MachineCosts &machine = recorded.machines[0];
   profile::LaunchInput limits{4, 4, /*mostRounds=*/32, /*usualRounds=*/16};
-  EXPECT_EQ(planRounds(plan, nullptr, nullptr, limits), 16u);
-  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+  EXPECT_EQ(planRounds(programs, recorded, machine, limits), 16u);
   for (uint32_t rounds : {1u, 2u, 8u, 32u}) {
     profile::LaunchCost &cost = machine.launches.emplace_back();
     cost.program = machine.costs[0].program;
@@ -407,16 +423,16 @@ TEST_F(ProfiledSession, PlansRoundsByLaunchesOfItsPrograms) {
     cost.lower = cost.median = cost.upper = 0.01 + 0.001 * rounds;
     cost.count = 9;
   }
-  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 32u);
+  EXPECT_EQ(planRounds(programs, recorded, machine, limits), 32u);
   limits.mostRounds = 16;
-  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+  EXPECT_EQ(planRounds(programs, recorded, machine, limits), 16u);
   // A device without launches of several rounds.
   limits.usualRounds = 1;
-  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 1u);
+  EXPECT_EQ(planRounds(programs, recorded, machine, limits), 1u);
   limits = {4, 4, 32, 16};
   for (profile::LaunchCost &cost : machine.launches)
     cost.program ^= 1;
-  EXPECT_EQ(planRounds(plan, &recorded, &machine, limits), 16u);
+  EXPECT_EQ(planRounds(programs, recorded, machine, limits), 16u);
 }
 
 TEST_F(ProfiledSession, RefusesCostsOfOtherMachinesOnly) {

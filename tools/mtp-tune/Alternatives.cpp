@@ -116,7 +116,7 @@ Result<bool> Comparison::differs(const std::string &artifact) const {
         ArtifactFile::open(i ? artifact : baseArtifact, HashCheck::None));
     const Artifact &tables = file->artifact();
     for (const Plan &plan : tables.plans) {
-      for (uint64_t key : profile::programKeysOf(plan))
+      for (profile::ProgramKeys keys(plan); uint64_t key : keys.all())
         contents[i].push_back(key);
       for (const Program &program : plan.programs) {
         contents[i].push_back(program.begin);

@@ -38,7 +38,7 @@ static bool writeProfile(const char *artifact, const char *path) {
   profile::MachineCosts machine;
   machine.name = profile::processorName();
   machine.threads = usableProcessors();
-  std::vector<uint64_t> keys = profile::programKeysOf(plan);
+  std::vector<uint64_t> keys = profile::ProgramKeys(plan).all();
   for (size_t i = 0; i < keys.size(); ++i) {
     const Program &program = plan.programs[i];
     if (program.kind != schema::ProgramKind::Decode)
