@@ -147,3 +147,15 @@ TEST(RoundCostModel, BeginsWithMeasuredPadding) {
   EXPECT_TRUE(cost.isMeasured(2, 1, 2));
   EXPECT_FALSE(cost.isMeasured(2, 1));
 }
+
+// Rows that differ between contexts only tell their cost, too.
+TEST(RoundCostModel, LearnsRowsFromMeasuredContexts) {
+  RoundCostModel cost;
+  std::vector<RoundCostModel::Measured> measured = {
+      {{4, 0, 4, 400}, 4.5e-3, 9},
+      {{4, 0, 4, 2000}, 4.5e-3, 9},
+      {{4, 4, 20, 400}, 10e-3, 9},
+      {{4, 4, 8, 2000}, 6e-3, 9}};
+  cost.begin(measured);
+  EXPECT_NEAR(cost.secondsOfRow({4, 4, 8, 1200}), 4e-3 / 12, 2e-5);
+}

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <tuple>
 
 using namespace mtp;
 
@@ -273,55 +272,13 @@ void RoundCostModel::add(const Work &work, double measured) {
     fit();
 }
 
-void RoundCostModel::begin(std::span<const Measured> measured) {
-  std::map<const Cell *, double> weights;
-  for (const Measured &one : measured) {
-    Cell &cell = cells[shapeOf(one.work)];
-    Terms has = termsOf(one.work);
-    // The mean of all measurements of the shape.
-    double share = one.weight / (weights[&cell] += one.weight);
-    cell.seconds += (one.seconds - cell.seconds) * share;
-    for (size_t i = 0; i < kTerms; ++i)
-      cell.has[i] += (has[i] - cell.has[i]) * share;
-  }
-  for (auto &[shape, cell] : cells) {
-    cell.count = uint32_t(kMemory);
-    cell.isBegun = true;
-    cell.longSeconds = cell.seconds;
-    cell.longHas = cell.has;
-  }
-  if (cells.empty())
-    return;
-  fit();
-  struct Known {
-    Cell *cell;
-    Terms has;
-    double seconds;
-  };
-  std::vector<Known> all;
-  for (const Measured &one : measured)
-    all.push_back({&cells[shapeOf(one.work)], termsOf(one.work), one.seconds});
-  // Costs of rows and of positions are estimated from each other.
-  for (int turn = 0; turn < kBeginTurns; ++turn) {
-    changes = {};
-    slower = {};
-    for (const Known &one : all)
-      addChange(*one.cell, one.has, one.seconds);
-    for (int weight = 0; weight < kBeginWeight; ++weight)
-      for (const Known &one : all)
-        learnRows(*one.cell, one.has, one.seconds);
-    fit();
-  }
-  setRows(measured);
-  setCurves(measured);
-}
-
 namespace {
-/// Mean of the measured rounds of a shape in one context.
-struct Group {
+/// Means of the measured rounds of a shape in near contexts.
+struct Context {
   double count = 0, rows = 0, positions = 0, seconds = 0;
+  /// A point of the shape's curve, in which rounds have their weights.
+  double weight = 0, pointPositions = 0, pointSeconds = 0;
 };
-using Groups = std::map<std::tuple<uint32_t, uint32_t, uint32_t, int>, Group>;
 
 /// Sums for the time of a row, as a line over positions.
 struct RowSums {
@@ -345,75 +302,140 @@ struct RowSums {
 };
 } // namespace
 
-static Group &groupOf(Groups &groups, const RoundCostModel::Work &of) {
-  double context = double(of.positions) / of.batch;
-  return groups[{of.batch, of.k, of.padding, int(std::log2(1 + context))}];
+struct RoundCostModel::Begun {
+  Cell &cell;
+  double weight = 0;
+  /// By the logarithm of a slot's positions.
+  std::map<int, Context> contexts;
+  /// Whether rows differ between rounds, and whether they differ in a context.
+  bool hasRows = false, hasLine = false;
+  RowSums rowSums;
+
+  /// Whether learnRows() tells the cost of a row: all rounds with equal rows
+  /// tell nothing, and a line tells more.
+  bool learnsRows() const { return hasRows && !hasLine; }
+};
+
+struct RoundCostModel::Known {
+  const Measured &of;
+  Terms has;
+  Begun &shape;
+  Context &context;
+};
+
+/// Sorts measured rounds into shapes and contexts, and starts the shapes' cells
+/// with the means of their rounds.
+std::vector<RoundCostModel::Known>
+RoundCostModel::group(std::span<const Measured> measured,
+                      std::map<Shape, Begun> &shapes) {
+  std::vector<Known> all;
+  all.reserve(measured.size());
+  for (const Measured &one : measured) {
+    Shape shape = shapeOf(one.work);
+    auto found = shapes.find(shape);
+    if (found == shapes.end())
+      found = shapes.emplace(shape, Begun{cells[shape]}).first;
+    Begun &begun = found->second;
+    Terms has = termsOf(one.work);
+    double share = one.weight / (begun.weight += one.weight);
+    begun.cell.seconds += (one.seconds - begun.cell.seconds) * share;
+    for (size_t i = 0; i < kTerms; ++i)
+      begun.cell.has[i] += (has[i] - begun.cell.has[i]) * share;
+    double positions = has[kPositionTerm];
+    Context &context = begun.contexts[int(
+        kPointsOfDoubling * std::log2(1 + positions / one.work.batch))];
+    share = 1 / ++context.count;
+    context.rows += (has[kRowTerm] - context.rows) * share;
+    context.positions += (positions - context.positions) * share;
+    all.push_back({one, has, begun, context});
+  }
+  for (const Known &one : all) {
+    double rows = one.has[kRowTerm];
+    one.shape.hasRows |= rows != one.shape.cell.has[kRowTerm];
+    one.shape.hasLine |= rows != one.context.rows;
+  }
+  return all;
+}
+
+void RoundCostModel::begin(std::span<const Measured> measured) {
+  std::map<Shape, Begun> shapes;
+  std::vector<Known> all = group(measured, shapes);
+  if (all.empty())
+    return;
+  for (auto &[shape, cell] : cells) {
+    cell.count = uint32_t(kMemory);
+    cell.isBegun = true;
+    cell.longSeconds = cell.seconds;
+    cell.longHas = cell.has;
+  }
+  fit();
+  // Costs of rows and of positions are estimated from each other.
+  for (int turn = 0; turn < kBeginTurns; ++turn) {
+    changes = {};
+    slower = {};
+    for (const Known &one : all)
+      addChange(one.shape.cell, one.has, one.of.seconds);
+    for (int weight = 0; weight < kBeginWeight; ++weight)
+      for (const Known &one : all)
+        if (one.shape.learnsRows())
+          learnRows(one.shape.cell, one.has, one.of.seconds);
+    fit();
+  }
+  setRows(all, shapes);
+  setCurves(all, shapes);
 }
 
 /// Sets the cost of rows of shapes that were measured with several numbers of
 /// rows, by least squares over equal contexts. Rows of longer contexts cost
 /// more.
-void RoundCostModel::setRows(std::span<const Measured> measured) {
-  Groups groups;
-  for (const Measured &one : measured) {
-    Group &group = groupOf(groups, one.work);
-    double share = 1 / ++group.count;
-    group.rows += (one.work.rows - group.rows) * share;
-    group.positions += (double(one.work.positions) - group.positions) * share;
-  }
+void RoundCostModel::setRows(std::span<const Known> all,
+                             std::map<Shape, Begun> &shapes) {
   // The time at the mean context of the group.
-  auto secondsOf = [&](const Measured &one, const Group &group) {
-    Work same = one.work;
-    same.positions = uint64_t(group.positions);
-    return one.seconds + fitted(termsOf(same)) - fitted(termsOf(one.work));
+  auto secondsOf = [&](const Known &one) {
+    Work same = one.of.work;
+    same.positions = uint64_t(one.context.positions);
+    return one.of.seconds + fitted(termsOf(same)) - fitted(one.has);
   };
-  for (const Measured &one : measured) {
-    Group &group = groupOf(groups, one.work);
-    group.seconds += secondsOf(one, group) / group.count;
-  }
-  std::map<Shape, RowSums> all;
-  for (const Measured &one : measured) {
-    const Group &group = groupOf(groups, one.work);
-    all[shapeOf(one.work)].add(one.work.rows - group.rows, group.positions,
-                               secondsOf(one, group) - group.seconds);
-  }
-  for (const auto &[shape, sums] : all) {
-    if (sums.rows == 0)
+  for (const Known &one : all)
+    if (one.shape.hasLine)
+      one.context.seconds += secondsOf(one) / one.context.count;
+  for (const Known &one : all)
+    if (one.shape.hasLine)
+      one.shape.rowSums.add(one.has[kRowTerm] - one.context.rows,
+                            one.context.positions,
+                            secondsOf(one) - one.context.seconds);
+  for (auto &[shape, begun] : shapes) {
+    if (!begun.hasLine)
       continue;
-    Cell &cell = cells[shape];
-    cell.rowLine = sums.line();
+    Cell &cell = begun.cell;
+    cell.rowLine = begun.rowSums.line();
     cell.ownRow = cell.rowRows = cell.rowSeconds = 0;
   }
 }
 
 /// Sets the curves of shapes that were measured at several contexts. A point is
 /// the mean of near contexts, as if all had the shape's mean rows.
-void RoundCostModel::setCurves(std::span<const Measured> measured) {
-  struct Point {
-    double weight = 0, positions = 0, seconds = 0;
-  };
-  std::map<Shape, std::map<int, Point>> points;
-  for (const Measured &one : measured) {
-    Shape shape = shapeOf(one.work);
-    const Cell &cell = cells[shape];
-    Terms has = termsOf(one.work), all = withRows(has, cell.has[kRowTerm]);
-    double more = all[kRowTerm] - has[kRowTerm];
-    double seconds = one.seconds + cell.ownRow * more;
+void RoundCostModel::setCurves(std::span<const Known> all,
+                               std::map<Shape, Begun> &shapes) {
+  for (const Known &one : all) {
+    const Cell &cell = one.shape.cell;
+    const Terms &has = one.has;
+    Terms mean = withRows(has, cell.has[kRowTerm]);
+    double more = mean[kRowTerm] - has[kRowTerm];
+    double seconds = one.of.seconds + cell.ownRow * more;
     seconds +=
-        cell.rowLine ? rowIn(cell, has) * more : fitted(all) - fitted(has);
-    double positions = has[kPositionTerm];
-    Point &point = points[shape][int(
-        kPointsOfDoubling * std::log2(1 + positions / one.work.batch))];
-    double share = one.weight / (point.weight += one.weight);
-    point.positions += (positions - point.positions) * share;
-    point.seconds += (seconds - point.seconds) * share;
+        cell.rowLine ? rowIn(cell, has) * more : fitted(mean) - fitted(has);
+    Context &point = one.context;
+    double share = one.of.weight / (point.weight += one.of.weight);
+    point.pointPositions += (has[kPositionTerm] - point.pointPositions) * share;
+    point.pointSeconds += (seconds - point.pointSeconds) * share;
   }
-  for (const auto &[shape, some] : points) {
-    if (some.size() < 2)
+  for (auto &[shape, begun] : shapes) {
+    if (begun.contexts.size() < 2)
       continue;
-    Cell &cell = cells[shape];
-    for (const auto &[bucket, point] : some)
-      cell.curve.emplace_back(point.positions, point.seconds);
+    Cell &cell = begun.cell;
+    for (const auto &[bucket, point] : begun.contexts)
+      cell.curve.emplace_back(point.pointPositions, point.pointSeconds);
     cell.seconds = valueAt(cell.curve, cell.has[kPositionTerm]);
     cell.longSeconds = cell.seconds;
   }

@@ -93,6 +93,9 @@ private:
 
     auto operator<=>(const Shape &) const = default;
   };
+  /// A shape, and a round of it, while begin() runs.
+  struct Begun;
+  struct Known;
 
   static Shape shapeOf(const Work &work) {
     return {work.batch + work.padding, work.k, work.padding};
@@ -104,8 +107,10 @@ private:
   void learnRows(Cell &cell, const Terms &has, double seconds);
   void learnChange(Cell &cell, const Terms &has, double seconds);
   void addChange(const Cell &cell, const Terms &has, double seconds);
-  void setRows(std::span<const Measured> measured);
-  void setCurves(std::span<const Measured> measured);
+  std::vector<Known> group(std::span<const Measured> measured,
+                           std::map<Shape, Begun> &shapes);
+  void setRows(std::span<const Known> all, std::map<Shape, Begun> &shapes);
+  void setCurves(std::span<const Known> all, std::map<Shape, Begun> &shapes);
   void fit();
   double fitted(const Terms &has) const;
   double nearby(const Shape &of) const;
