@@ -23,28 +23,51 @@ namespace {
 /// The parts must outlive the key.
 class Key {
 public:
-  Key(const std::string &name) : name(name) {}
+  Key(std::string_view name) : name(name) {}
   Key(const char *name) : name(name) {}
-  /// Names the element `index` of a list, e.g. ".costs[" for `list`.
+  /// Names the element `index` of a list, e.g. "outcomes[" for `list`.
+  Key(std::string_view list, uint64_t index, std::string_view end = "]")
+      : name(list), index(index), end(end) {}
+  /// Names an element of a list of `of`, e.g. ".costs[" for `list`.
   Key(const Key &of, std::string_view list, uint64_t index)
-      : of(&of), name(list), index(index) {}
+      : of(&of), name(list), index(index), end("]") {}
+  Key(std::string_view name, const NodeOutcomes::Path &path)
+      : name(name), path(&path) {}
   friend Key operator+(const Key &of, std::string_view field) {
-    return Key(of, field);
+    Key key(field);
+    key.of = &of;
+    return key;
+  }
+  /// For strCat().
+  friend void appendPart(std::string &out, const Key &key) {
+    out += key.text();
   }
 
-  std::string text() const {
-    std::string before = of ? of->text() : std::string();
-    return index ? strCat(before, name, *index, "]") : strCat(before, name);
-  }
+  std::string text() const;
 
 private:
-  Key(const Key &of, std::string_view field) : of(&of), name(field) {}
-
   const Key *of = nullptr;
   std::string_view name;
   std::optional<uint64_t> index;
+  const NodeOutcomes::Path *path = nullptr;
+  /// Follows the index.
+  std::string_view end;
 };
 } // namespace
+
+static std::string textOf(const NodeOutcomes::Path &path) {
+  std::string text;
+  for (uint8_t rank : path)
+    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
+  return "[" + text + "]";
+}
+
+std::string Key::text() const {
+  std::string all = strCat(of ? of->text() : "", name);
+  if (index)
+    all += strCat(*index, end);
+  return path ? all + textOf(*path) : all;
+}
 
 /// Fails unless least <= value <= most.
 template <typename T>
@@ -52,7 +75,7 @@ static Status checkRange(const Key &key, T value, T least, T most) {
   if (value >= least && value <= most)
     return okStatus();
   return dataLoss(
-      strCat(key.text(), ": expected ", least, " to ", most, ", got ", value));
+      strCat(key, ": expected ", least, " to ", most, ", got ", value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,7 +83,7 @@ static Status checkRange(const Key &key, T value, T least, T most) {
 //===----------------------------------------------------------------------===//
 
 template <typename T>
-static Status checkLength(const std::string &key, const T *list, size_t most) {
+static Status checkLength(const Key &key, const T *list, size_t most) {
   size_t length = list ? list->size() : 0;
   if (length <= most)
     return okStatus();
@@ -68,13 +91,12 @@ static Status checkLength(const std::string &key, const T *list, size_t most) {
       strCat(key, ": expected at most ", most, " entries, got ", length));
 }
 
-static Status checkLengths(const std::string &key,
-                           const schema::ProfileOutcomes &of) {
+static Status checkLengths(const Key &key, const schema::ProfileOutcomes &of) {
   MTP_RETURN_IF_ERROR(checkLength(key + ".tried", of.tried(), kMostK));
   return checkLength(key + ".accepted", of.accepted(), kMostK);
 }
 
-static Status checkLengths(const std::string &key,
+static Status checkLengths(const Key &key,
                            const schema::ProfileMachine &machine) {
   MTP_RETURN_IF_ERROR(
       checkLength(key + ".name", machine.name(), kMostNameBytes));
@@ -83,15 +105,15 @@ static Status checkLengths(const std::string &key,
                                   kMostAlternatives));
   for (uint32_t j = 0;
        machine.alternatives() && j < machine.alternatives()->size(); ++j)
-    MTP_RETURN_IF_ERROR(
-        checkLength(strCat(key, ".alternatives[", j, "].tunable"),
-                    machine.alternatives()->Get(j)->tunable(), kMostNameBytes));
+    MTP_RETURN_IF_ERROR(checkLength(Key(key, ".alternatives[", j) + ".tunable",
+                                    machine.alternatives()->Get(j)->tunable(),
+                                    kMostNameBytes));
   MTP_RETURN_IF_ERROR(
       checkLength(key + ".launches", machine.launches(), kMostLaunches));
   MTP_RETURN_IF_ERROR(checkLength(key + ".gemms", machine.gemms(), kMostGemms));
   for (uint32_t i = 0; machine.gemms() && i < machine.gemms()->size(); ++i) {
     const schema::ProfileGemm &gemm = *machine.gemms()->Get(i);
-    std::string own = strCat(key, ".gemms[", i, "]");
+    Key own(key, ".gemms[", i);
     MTP_RETURN_IF_ERROR(
         checkLength(own + ".chip", gemm.chip(), kMostNameBytes));
     MTP_RETURN_IF_ERROR(
@@ -104,12 +126,12 @@ static Status checkLengths(const std::string &key,
 static Status checkAcceptanceLengths(const schema::Profile &root) {
   MTP_RETURN_IF_ERROR(checkLength("nodes", root.nodes(), kMostTreeNodes));
   for (uint32_t i = 0; root.nodes() && i < root.nodes()->size(); ++i)
-    MTP_RETURN_IF_ERROR(checkLength(strCat("nodes[", i, "].path"),
+    MTP_RETURN_IF_ERROR(checkLength(Key("nodes[", i) + ".path",
                                     root.nodes()->Get(i)->path(), kMostK));
   MTP_RETURN_IF_ERROR(checkLength("kinds", root.kinds(), kMostKinds));
   for (uint32_t i = 0; root.kinds() && i < root.kinds()->size(); ++i) {
     const schema::ProfileKind &kind = *root.kinds()->Get(i);
-    std::string key = strCat("kinds[", i, "]");
+    Key key("kinds[", i);
     MTP_RETURN_IF_ERROR(
         checkLength(key + ".name", kind.name(), kMostKindBytes));
     MTP_RETURN_IF_ERROR(checkLength(key + ".tried", kind.tried(), kMostK));
@@ -134,11 +156,11 @@ Status profile::checkCounts(const schema::Profile &root) {
   MTP_RETURN_IF_ERROR(checkLength("outcomes", root.outcomes(), kMostOutcomes));
   for (uint32_t i = 0; root.outcomes() && i < root.outcomes()->size(); ++i)
     MTP_RETURN_IF_ERROR(
-        checkLengths(strCat("outcomes[", i, "]"), *root.outcomes()->Get(i)));
+        checkLengths(Key("outcomes[", i), *root.outcomes()->Get(i)));
   MTP_RETURN_IF_ERROR(checkLength("machines", root.machines(), kMostMachines));
   for (uint32_t i = 0; root.machines() && i < root.machines()->size(); ++i) {
     const schema::ProfileMachine &machine = *root.machines()->Get(i);
-    std::string key = strCat("machines[", i, "]");
+    Key key("machines[", i);
     MTP_RETURN_IF_ERROR(checkLengths(key, machine));
   }
   const schema::ProfileLoad *load = root.load();
@@ -200,13 +222,6 @@ static NodeOutcomes::Path pathOf(const schema::ProfileNode &node) {
   return path;
 }
 
-static std::string textOf(const NodeOutcomes::Path &path) {
-  std::string text;
-  for (uint8_t rank : path)
-    text += strCat(text.empty() ? "" : ", ", uint32_t(rank));
-  return "[" + text + "]";
-}
-
 /// Checks that the paths of nodes ascend.
 static Status checkNodeOrder(const schema::Profile &root) {
   for (uint32_t i = 1; root.nodes() && i < root.nodes()->size(); ++i) {
@@ -230,7 +245,7 @@ Status profile::checkOrder(const schema::Profile &root) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-static Status checkOutcomes(const std::string &key, const Outcomes &of) {
+static Status checkOutcomes(const Key &key, const Outcomes &of) {
   MTP_RETURN_IF_ERROR(
       checkRange<uint64_t>(key + ".context", of.context, 0, kMostBuckets - 1));
   if (of.tried.size() != of.accepted.size())
@@ -240,17 +255,13 @@ static Status checkOutcomes(const std::string &key, const Outcomes &of) {
   uint64_t reached = kMostCount;
   for (size_t j = 0; j < of.tried.size(); ++j) {
     // A draft is tried only if the draft before it was accepted.
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, ".tried[", j, "]"),
-                                             of.tried[j], 0, reached));
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, ".accepted[", j, "]"),
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(Key(key, ".tried[", j), of.tried[j], 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(Key(key, ".accepted[", j),
                                              of.accepted[j], 0, of.tried[j]));
     reached = of.accepted[j];
   }
   return okStatus();
-}
-
-static std::string nodeKey(const NodeOutcomes::Path &path) {
-  return "nodes" + textOf(path);
 }
 
 /// Checks that siblings were not accepted more often than one of them was
@@ -264,29 +275,30 @@ static Status checkSiblings(const NodeOutcomes &of) {
   }
   for (const auto &[path, sum] : sums)
     MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
-        "accepted children of " + nodeKey(path), sum.accepted, 0, sum.tried));
+        Key("accepted children of nodes", path), sum.accepted, 0, sum.tried));
   return okStatus();
 }
 
 static Status checkNodes(const NodeOutcomes &of) {
   for (const auto &[path, count] : of.counts) {
+    Key key("nodes", path);
     if (path.empty())
       return dataLoss("nodes.path: expected at least one rank, got none");
-    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(nodeKey(path) + ".path",
-                                             path.back(), 0, kMostNodes - 1));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(key + ".path", path.back(), 0, kMostNodes - 1));
     // A node is tried only if its parent was accepted.
     uint64_t reached = kMostCount;
     if (path.size() > 1) {
       auto parent = of.counts.find({path.begin(), path.end() - 1});
       if (parent == of.counts.end())
-        return dataLoss(nodeKey(path) + ".path: expected a node whose parent "
-                                        "is in the profile");
+        return dataLoss(key.text() + ".path: expected a node whose parent "
+                                     "is in the profile");
       reached = parent->second.accepted;
     }
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(nodeKey(path) + ".tried",
-                                             count.tried, 0, reached));
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(nodeKey(path) + ".accepted",
-                                             count.accepted, 0, count.tried));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(key + ".tried", count.tried, 0, reached));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".accepted", count.accepted,
+                                             0, count.tried));
   }
   return checkSiblings(of);
 }
@@ -294,7 +306,7 @@ static Status checkNodes(const NodeOutcomes &of) {
 static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
   std::set<std::string> names;
   for (size_t i = 0; i < kinds.size(); ++i) {
-    std::string key = strCat("kinds[", i, "]");
+    Key key("kinds[", i);
     MTP_RETURN_IF_ERROR(checkOutcomes(key, kinds[i].outcomes));
     if (!isKindName(kinds[i].name))
       return dataLoss(strCat(key,
@@ -310,19 +322,17 @@ static Status checkKinds(const std::vector<KindOutcomes> &kinds) {
 
 static Status checkConfidence(const ConfidenceOutcomes &of) {
   for (size_t i = 0; i < kConfidenceBuckets; ++i) {
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(
-        strCat("confidence_tried[", i, "]"), of.tried[i], 0, kMostCount));
-    MTP_RETURN_IF_ERROR(
-        checkRange<uint64_t>(strCat("confidence_accepted[", i, "]"),
-                             of.accepted[i], 0, of.tried[i]));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(Key("confidence_tried[", i),
+                                             of.tried[i], 0, kMostCount));
+    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(Key("confidence_accepted[", i),
+                                             of.accepted[i], 0, of.tried[i]));
   }
   return okStatus();
 }
 
 static Status checkTokens(const TokenCounts &of) {
-  Key all("");
   for (const auto &[token, count] : of.counts) {
-    Key key(all, "tokens[token ", token);
+    Key key("tokens[token ", token);
     MTP_RETURN_IF_ERROR(
         checkRange<uint32_t>(key + ".token", token, 0, kMostTokens - 1));
     for (auto [name, number] : {std::pair(".output", count.output),
@@ -346,8 +356,8 @@ static Status checkHead(const DraftHead &of) {
 static Status checkSeconds(const Key &key, double value, double least) {
   if (value > 0 && value >= least && value <= kMostSeconds)
     return okStatus();
-  return dataLoss(strCat(key.text(), ": expected a number above 0, from ",
-                         least, " to ", kMostSeconds, ", got ", value));
+  return dataLoss(strCat(key, ": expected a number above 0, from ", least,
+                         " to ", kMostSeconds, ", got ", value));
 }
 
 static Status checkCost(const Key &key, const Cost &of) {
@@ -388,7 +398,7 @@ static Status checkLaunch(const Key &key, const LaunchCost &of) {
 }
 
 /// Checks the launches of a GPU, which a processor does not have.
-static Status checkLaunches(const std::string &key, const MachineCosts &of) {
+static Status checkLaunches(const Key &key, const MachineCosts &of) {
   if (of.threads > 0 && !of.launches.empty())
     return dataLoss(strCat(key, ": expected none of a processor with ",
                            of.threads, " threads, got ", of.launches.size()));
@@ -396,7 +406,7 @@ static Status checkLaunches(const std::string &key, const MachineCosts &of) {
   std::map<Shape, size_t> seen;
   for (size_t i = 0; i < of.launches.size(); ++i) {
     const LaunchCost &one = of.launches[i];
-    std::string own = strCat(key, "[", i, "]");
+    Key own(key, "[", i);
     MTP_RETURN_IF_ERROR(checkLaunch(own, one));
     auto [same, isNew] =
         seen.insert({{one.program, one.batch, one.k, one.rounds,
@@ -411,7 +421,7 @@ static Status checkLaunches(const std::string &key, const MachineCosts &of) {
   return okStatus();
 }
 
-static Status checkAlternative(const std::string &key, const Alternative &of) {
+static Status checkAlternative(const Key &key, const Alternative &of) {
   const auto *tunable =
       std::ranges::find_if(kTunables, [&](const Tunable &one) {
         return one.name == of.tunable && one.isTuned();
@@ -442,10 +452,10 @@ static Status checkAlternative(const std::string &key, const Alternative &of) {
   return checkRange<uint64_t>(key + ".pairs", of.pairs, 2, kMostCount);
 }
 
-static Status checkAlternatives(const std::string &key,
+static Status checkAlternatives(const Key &key,
                                 const std::vector<Alternative> &alternatives) {
   for (size_t i = 0; i < alternatives.size(); ++i) {
-    std::string own = strCat(key, "[", i, "]");
+    Key own(key, "[", i);
     MTP_RETURN_IF_ERROR(checkAlternative(own, alternatives[i]));
     for (size_t j = 0; j < i; ++j)
       if (alternatives[j].isOfShape(alternatives[i]))
@@ -467,10 +477,9 @@ static Status checkGpu(const Key &key, const MachineCosts &of) {
   return check(".memory_clock", of.gpu.memoryClock, kMostClock);
 }
 
-static Status checkMachine(const std::string &name, const MachineCosts &of) {
-  Key key(name);
+static Status checkMachine(const Key &key, const MachineCosts &of) {
   if (of.name.empty())
-    return dataLoss(name + ".name: expected a name, got none");
+    return dataLoss(strCat(key, ".name: expected a name, got none"));
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
   MTP_RETURN_IF_ERROR(checkGpu(key, of));
@@ -486,32 +495,32 @@ static Status checkMachine(const std::string &name, const MachineCosts &of) {
                       cost.padding, bucketOf(cost.positions / cost.batch)},
                      i});
     if (!isNew)
-      return dataLoss(strCat(costKey.text(),
+      return dataLoss(strCat(costKey,
                              ": expected one cost of each shape, got the "
                              "shape of ",
-                             name, ".costs[", same->second, "] again"));
+                             key, ".costs[", same->second, "] again"));
   }
-  MTP_RETURN_IF_ERROR(checkLaunches(name + ".launches", of));
+  MTP_RETURN_IF_ERROR(checkLaunches(key + ".launches", of));
   MTP_RETURN_IF_ERROR(
-      checkAlternatives(name + ".alternatives", of.alternatives));
+      checkAlternatives(key + ".alternatives", of.alternatives));
   for (size_t i = 0; i < of.gemms.size(); ++i)
-    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(
-        strCat(name, ".gemms[", i, "].rows"), of.gemms[i].rows, 1, kMostChunk));
+    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(Key(key, ".gemms[", i) + ".rows",
+                                             of.gemms[i].rows, 1, kMostChunk));
   return okStatus();
 }
 
-static Status checkHistogram(const std::string &key,
+static Status checkHistogram(const Key &key,
                              const std::vector<uint64_t> &counts) {
   for (size_t i = 0; i < counts.size(); ++i)
-    MTP_RETURN_IF_ERROR(checkRange<uint64_t>(strCat(key, "[", i, "]"),
-                                             counts[i], 0, kMostCount));
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint64_t>(Key(key, "[", i), counts[i], 0, kMostCount));
   return okStatus();
 }
 
 static Status checkRounds(const Load &load) {
   for (const auto &[shape, count] : load.rounds) {
-    std::string key =
-        strCat("load.rounds[slots ", shape.first, ", k ", shape.second, "]");
+    Key slots("load.rounds[slots ", shape.first, /*end=*/"");
+    Key key(slots, ", k ", shape.second);
     MTP_RETURN_IF_ERROR(
         checkRange<uint32_t>(key + ".slots", shape.first, 1, kMostSlots));
     MTP_RETURN_IF_ERROR(
@@ -527,7 +536,7 @@ Status profile::checkProfile(const Profile &profile) {
   std::set<std::pair<bool, uint32_t>> kinds;
   for (size_t i = 0; i < profile.outcomes.size(); ++i) {
     const Outcomes &of = profile.outcomes[i];
-    MTP_RETURN_IF_ERROR(checkOutcomes(strCat("outcomes[", i, "]"), of));
+    MTP_RETURN_IF_ERROR(checkOutcomes(Key("outcomes[", i), of));
     if (!kinds.insert({of.isSampled, of.context}).second)
       return dataLoss(strCat("outcomes[", i, "].context: expected each kind ",
                              "once, got ", of.context, " again"));
@@ -539,7 +548,7 @@ Status profile::checkProfile(const Profile &profile) {
   MTP_RETURN_IF_ERROR(checkHead(profile.head));
   for (size_t i = 0; i < profile.machines.size(); ++i) {
     const MachineCosts &of = profile.machines[i];
-    MTP_RETURN_IF_ERROR(checkMachine(strCat("machines[", i, "]"), of));
+    MTP_RETURN_IF_ERROR(checkMachine(Key("machines[", i), of));
     for (size_t j = 0; j < i; ++j)
       if (of.isOfMachine(profile.machines[j]))
         return dataLoss(strCat(
