@@ -85,20 +85,24 @@ static std::string acceptanceText(const Profile &of) {
   return text;
 }
 
-static std::string costText(const Cost &of) {
-  return strCat(
-      "  ", nameOf(of.work), " ", hexOf(of.program), "  batch ", of.batch,
-      ", k ", of.k, ", rows ", of.rows,
-      of.padding ? strCat(", padding ", of.padding) : "", ", positions ",
-      of.positions, "  ", formatted("%.4f", of.median * 1e3), " ms (",
-      formatted("%.4f", of.lower * 1e3), " to ",
-      formatted("%.4f", of.upper * 1e3), ") in ", of.count, " runs\n");
+/// Returns the name of a cost's work, and the part of its shape that only this
+/// work has.
+static std::string workText(const Cost &of) { return nameOf(of.work); }
+static std::string workText(const LaunchCost &) { return "launch"; }
+static std::string ownShapeText(const Cost &of) {
+  return strCat("rows ", of.rows,
+                of.padding ? strCat(", padding ", of.padding) : "");
+}
+static std::string ownShapeText(const LaunchCost &of) {
+  return strCat("rounds ", of.rounds);
 }
 
-static std::string launchText(const LaunchCost &of) {
-  return strCat("  launch ", hexOf(of.program), "  batch ", of.batch, ", k ",
-                of.k, ", rounds ", of.rounds, ", positions ", of.positions,
-                "  ", formatted("%.4f", of.median * 1e3), " ms (",
+/// Returns the line of a cost of a program, or of launches.
+template <typename CostT>
+static std::string costText(const CostT &of) {
+  return strCat("  ", workText(of), " ", hexOf(of.program), "  batch ",
+                of.batch, ", k ", of.k, ", ", ownShapeText(of), ", positions ",
+                of.positions, "  ", formatted("%.4f", of.median * 1e3), " ms (",
                 formatted("%.4f", of.lower * 1e3), " to ",
                 formatted("%.4f", of.upper * 1e3), ") in ", of.count,
                 " runs\n");
@@ -148,7 +152,7 @@ std::string mtp::profileText(const Profile &profile) {
     for (const Cost &cost : of.costs)
       text += costText(cost);
     for (const LaunchCost &one : of.launches)
-      text += launchText(one);
+      text += costText(one);
     for (const Alternative &one : of.alternatives)
       text += alternativeText(one);
     for (const GemmChoice &one : of.gemms)
@@ -231,25 +235,23 @@ static void writeAcceptance(JsonWriter &json, const Profile &of) {
   }
 }
 
-static void writeCost(JsonWriter &json, const Cost &of) {
+/// Writes the fields that only one kind of cost has.
+static void writeOwn(JsonWriter &json, const Cost &of) {
   json.field("work", nameOf(of.work));
-  json.field("program", hexOf(of.program));
-  json.field("batch", of.batch);
-  json.field("k", of.k);
   json.field("rows", of.rows);
-  json.field("positions", of.positions);
   json.field("padding", of.padding);
-  json.field("lower", of.lower);
-  json.field("median", of.median);
-  json.field("upper", of.upper);
-  json.field("count", of.count);
+}
+static void writeOwn(JsonWriter &json, const LaunchCost &of) {
+  json.field("rounds", of.rounds);
 }
 
-static void writeLaunch(JsonWriter &json, const LaunchCost &of) {
+/// Writes a cost of a program, or of launches.
+template <typename CostT>
+static void writeCost(JsonWriter &json, const CostT &of) {
+  writeOwn(json, of);
   json.field("program", hexOf(of.program));
   json.field("batch", of.batch);
   json.field("k", of.k);
-  json.field("rounds", of.rounds);
   json.field("positions", of.positions);
   json.field("lower", of.lower);
   json.field("median", of.median);
@@ -288,9 +290,9 @@ static void writeMachine(JsonWriter &json, const MachineCosts &of) {
     json.field("clock", of.gpu.clock);
     json.field("memory_clock", of.gpu.memoryClock);
   }
-  writeList(json, "costs", of.costs, writeCost);
+  writeList(json, "costs", of.costs, writeCost<Cost>);
   if (of.threads == 0)
-    writeList(json, "launches", of.launches, writeLaunch);
+    writeList(json, "launches", of.launches, writeCost<LaunchCost>);
   writeList(json, "alternatives", of.alternatives, writeAlternative);
   writeList(json, "gemms", of.gemms, writeGemm);
 }
