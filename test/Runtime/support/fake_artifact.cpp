@@ -23,6 +23,29 @@ static bool write(const char *path, const std::vector<uint8_t> &bytes) {
   return file.good();
 }
 
+/// Adds the costs of rounds and launches of a GPU.
+static void addGpu(profile::Profile &made) {
+  profile::MachineCosts &gpu = made.machines.emplace_back();
+  gpu.setKey({"a GPU", 0, {13000, 1'980'000, 2'619'000}});
+  for (uint32_t batch : {1, 2, 4})
+    for (uint32_t k = 0; k <= 2; ++k) {
+      profile::Cost &cost = gpu.costs.emplace_back();
+      cost.batch = batch;
+      cost.k = k;
+      cost.rows = batch * (k + 1);
+      cost.lower = cost.median = cost.upper = 1e-3 + 1e-4 * cost.rows;
+      cost.count = 20;
+      cost.nodes = 100 * (k + 1);
+      made.load.rounds[{batch, k}] = 10;
+    }
+  for (uint32_t rounds : {1u, 8u}) {
+    profile::LaunchCost &cost = gpu.launches.emplace_back();
+    cost.rounds = rounds;
+    cost.lower = cost.median = cost.upper = 1e-4 + 1e-3 * rounds;
+    cost.count = 9;
+  }
+}
+
 /// Writes a profile with costs of this machine: a round of k drafts costs
 /// 1 + k / 4 steps.
 static bool writeProfile(const char *artifact, const char *path) {
@@ -61,15 +84,12 @@ static bool writeProfile(const char *artifact, const char *path) {
   machine.alternatives.push_back(other);
   machine.gemms.push_back({13, "a GPU", 16, 24, 64, 1024, {1, 2, 3}});
   made.machines.push_back(machine);
-  profile::MachineCosts &gpu = made.machines.emplace_back();
-  gpu.setKey({"a GPU", 0, {13000, 1'980'000, 2'619'000}});
-  for (uint32_t rounds : {1u, 8u}) {
-    profile::LaunchCost &cost = gpu.launches.emplace_back();
-    cost.rounds = rounds;
-    cost.lower = cost.median = cost.upper = 1e-4 + 1e-3 * rounds;
-    cost.count = 9;
-  }
+  addGpu(made);
   made.load.outputs = {0, 2, 3};
+  made.confidence.tried[3] = made.confidence.tried[12] = 60;
+  made.confidence.accepted[12] = 50;
+  made.tokens.counts = {{3, {90, 60, 40}}, {5, {60, 40, 30}}};
+  made.head = {64, 0.5};
   return write(path, profile::writeProfile(made));
 }
 
