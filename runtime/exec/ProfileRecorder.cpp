@@ -15,7 +15,7 @@ static constexpr uint64_t kLeastRuns = 4;
 /// long ones.
 static constexpr uint64_t kLeastLaunches = 2;
 
-static constexpr int64_t kSecondsOfDay = 86'400;
+static constexpr std::time_t kSecondsOfDay = 86'400;
 
 ProfileRecorder::ProfileRecorder(const Artifact &artifact,
                                  const profile::ProgramKeys &programs)
@@ -27,7 +27,7 @@ ProfileRecorder::ProfileRecorder(const Artifact &artifact,
 
 /// Returns whether a time can be in a profile.
 static bool isTime(double seconds) {
-  return seconds > 0 && seconds <= profile::kMostSeconds;
+  return seconds >= profile::kLeastSeconds && seconds <= profile::kMostSeconds;
 }
 
 template <typename CostT>
@@ -157,7 +157,9 @@ profile::Profile ProfileRecorder::profile() const {
       profile.tokens.counts.insert_or_assign(profile.tokens.counts.end(), token,
                                              tokens[token]);
   profile::MachineCosts machine;
-  machine.day = uint32_t(std::time(nullptr) / kSecondsOfDay);
+  // A machine's clock may be wrong.
+  machine.day = uint32_t(std::clamp<std::time_t>(
+      std::time(nullptr) / kSecondsOfDay, 0, profile::kMostDay));
   for (const auto &[key, cell] : cells)
     if (cell.count >= kLeastRuns)
       machine.costs.push_back(cell.cost());

@@ -8,6 +8,7 @@
 #include "runtime/schema/mtp_profile_generated.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -69,13 +70,21 @@ std::string Key::text() const {
   return path ? all + textOf(*path) : all;
 }
 
+/// Returns the shortest text that reads back as the number.
+template <typename T>
+static std::string numberText(T number) {
+  char text[32];
+  return std::string(text,
+                     std::to_chars(text, text + sizeof(text), number).ptr);
+}
+
 /// Fails unless least <= value <= most.
 template <typename T>
 static Status checkRange(const Key &key, T value, T least, T most) {
   if (value >= least && value <= most)
     return okStatus();
-  return dataLoss(
-      strCat(key, ": expected ", least, " to ", most, ", got ", value));
+  return dataLoss(strCat(key, ": expected ", numberText(least), " to ",
+                         numberText(most), ", got ", numberText(value)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,11 +362,9 @@ static Status checkHead(const DraftHead &of) {
   return checkRange<double>("head_share", of.share, 0, 1);
 }
 
-static Status checkSeconds(const Key &key, double value, double least) {
-  if (value > 0 && value >= least && value <= kMostSeconds)
-    return okStatus();
-  return dataLoss(strCat(key, ": expected a number above 0, from ", least,
-                         " to ", kMostSeconds, ", got ", value));
+static Status checkSeconds(const Key &key, double value,
+                           double least = kLeastSeconds) {
+  return checkRange<double>(key, value, least, kMostSeconds);
 }
 
 static Status checkCost(const Key &key, const Cost &of) {
@@ -373,7 +380,7 @@ static Status checkCost(const Key &key, const Cost &of) {
                                            isRound ? of.batch : 1, most));
   MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
                                            uint64_t(of.batch) * kMostContext));
-  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
   MTP_RETURN_IF_ERROR(
@@ -391,7 +398,7 @@ static Status checkLaunch(const Key &key, const LaunchCost &of) {
                                            uint32_t(kRingRounds)));
   MTP_RETURN_IF_ERROR(checkRange<uint64_t>(key + ".positions", of.positions, 0,
                                            uint64_t(of.batch) * kMostContext));
-  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower, 0));
+  MTP_RETURN_IF_ERROR(checkSeconds(key + ".lower", of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".median", of.median, of.lower));
   MTP_RETURN_IF_ERROR(checkSeconds(key + ".upper", of.upper, of.median));
   return checkRange<uint64_t>(key + ".count", of.count, 1, kMostCount);
@@ -467,6 +474,21 @@ static Status checkAlternatives(const Key &key,
   return okStatus();
 }
 
+static Status checkGemms(const Key &key, const std::vector<GemmChoice> &gemms) {
+  for (size_t i = 0; i < gemms.size(); ++i) {
+    Key own(key, "[", i);
+    MTP_RETURN_IF_ERROR(
+        checkRange<uint32_t>(own + ".rows", gemms[i].rows, 1, kMostChunk));
+    for (size_t j = 0; j < i; ++j)
+      if (gemms[j].isOfProduct(gemms[i]))
+        return dataLoss(strCat(own,
+                               ": expected one algorithm of each product, got "
+                               "the product of ",
+                               key, "[", j, "] again"));
+  }
+  return okStatus();
+}
+
 /// Checks the settings of a GPU, which a processor does not have.
 static Status checkGpu(const Key &key, const MachineCosts &of) {
   auto check = [&](const char *name, uint32_t value, uint32_t most) {
@@ -482,6 +504,7 @@ static Status checkMachine(const Key &key, const MachineCosts &of) {
     return dataLoss(strCat(key, ".name: expected a name, got none"));
   MTP_RETURN_IF_ERROR(
       checkRange<uint32_t>(key + ".threads", of.threads, 0, kMostWorkers));
+  MTP_RETURN_IF_ERROR(checkRange<uint32_t>(key + ".day", of.day, 0, kMostDay));
   MTP_RETURN_IF_ERROR(checkGpu(key, of));
   using Shape = std::tuple<Work, uint64_t, uint32_t, uint32_t, uint32_t,
                            uint32_t, uint32_t>;
@@ -503,10 +526,7 @@ static Status checkMachine(const Key &key, const MachineCosts &of) {
   MTP_RETURN_IF_ERROR(checkLaunches(key + ".launches", of));
   MTP_RETURN_IF_ERROR(
       checkAlternatives(key + ".alternatives", of.alternatives));
-  for (size_t i = 0; i < of.gemms.size(); ++i)
-    MTP_RETURN_IF_ERROR(checkRange<uint32_t>(Key(key, ".gemms[", i) + ".rows",
-                                             of.gemms[i].rows, 1, kMostChunk));
-  return okStatus();
+  return checkGemms(key + ".gemms", of.gemms);
 }
 
 static Status checkHistogram(const Key &key,

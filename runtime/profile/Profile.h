@@ -31,8 +31,11 @@ inline constexpr size_t kMostMachines = 16, kMostCosts = 4096,
 inline constexpr uint32_t kMostCostNodes = 1 << 24;
 /// Limits on a driver's version and on a clock rate in kHz.
 inline constexpr uint32_t kMostDriver = 1'000'000, kMostClock = 100'000'000;
-/// Limit on the seconds of a run of a program.
-inline constexpr double kMostSeconds = 3600;
+/// Limits on the seconds of a run of a program. Quotients of times in between
+/// are finite.
+inline constexpr double kLeastSeconds = 1e-9, kMostSeconds = 3600;
+/// Limit on days since 1970, a day of the year 2243.
+inline constexpr uint32_t kMostDay = 100'000;
 
 /// Identifies a model with its drafter.
 struct ModelKey {

@@ -151,7 +151,7 @@ TEST(VocabularyChoice, TheFileHasTheHead) {
   EXPECT_EQ(read->head.share, 0.8);
   profile.head.share = 1.5;
   EXPECT_EQ(readProfile(writeProfile(profile)).status().message(),
-            "head_share: expected 0.000000 to 1.000000, got 1.500000");
+            "head_share: expected 0 to 1, got 1.5");
   Profile other;
   merge(other, wordProfile());
   EXPECT_EQ(other.head.vocab, 1024u);
