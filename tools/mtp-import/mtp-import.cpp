@@ -174,8 +174,9 @@ static mtp::Result<std::optional<double>> readConfidence() {
   if (!confidence.getNumOccurrences())
     return std::optional<double>();
   double least = 0;
+  // Artifacts have the number as an f32.
   if (llvm::StringRef(confidence).getAsDouble(least) ||
-      !(least > 0 && least < 1))
+      !(float(least) > 0 && float(least) < 1))
     return mtp::invalidArgument("--confidence: expected a number between 0 and "
                                 "1, or profile, got " +
                                 confidence);
