@@ -1,9 +1,9 @@
 //===- Constraint.cpp - The grammar of a run ------------------------------===//
 
 #include "tools/mtp-run/Constraint.h"
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "tools/support/ChatText.h"
+#include "tools/support/TextFile.h"
 
 using namespace mtp;
 
@@ -26,9 +26,7 @@ static Result<grammar::Source> readSource(const GrammarFlag &flag) {
     source.text = flag.value;
     return source;
   }
-  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(flag.value));
-  source.text.assign(reinterpret_cast<const char *>(file->data()),
-                     file->size());
+  MTP_ASSIGN_OR_RETURN(source.text, readTextFile(flag.value));
   return source;
 }
 

@@ -1,8 +1,8 @@
 //===- Prompts.cpp - Prompts from flags and files -------------------------===//
 
 #include "tools/mtp-run/Prompts.h"
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
+#include "tools/support/TextFile.h"
 
 #include <cerrno>
 #include <charconv>
@@ -75,9 +75,7 @@ static Result<std::string> readStandardInput() {
 static Result<std::string> readFile(const std::string &path) {
   if (path == "-")
     return readStandardInput();
-  MTP_ASSIGN_OR_RETURN(auto file, MappedFile::open(path));
-  return std::string(reinterpret_cast<const char *>(file->data()),
-                     file->size());
+  return readTextFile(path, Tokenizer::kMaxTextBytes);
 }
 
 Result<std::vector<Prompt>> mtp::readPrompts(const RunOptions &options,

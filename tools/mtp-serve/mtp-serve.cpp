@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/exec/SessionProfile.h"
 #include "tools/mtp-serve/engine/ProfileWriter.h"
@@ -17,6 +16,7 @@
 #include "tools/support/ProfileWarnings.h"
 #include "tools/support/PromptText.h"
 #include "tools/support/SharedFlags.h"
+#include "tools/support/TextFile.h"
 
 #include <csignal>
 #include <ctime>
@@ -198,26 +198,15 @@ static Status checkFlags(ServeFlags &o) {
 static Status readKeys(ServeFlags &o) {
   if (o.keyFile.empty())
     return okStatus();
-  auto file = MappedFile::open(o.keyFile);
-  if (!file)
-    return file.status().withContext(strCat("--api-key-file ", o.keyFile));
-  std::string_view rest(reinterpret_cast<const char *>((*file)->data()),
-                        (*file)->size());
-  size_t count = 0;
-  while (!rest.empty()) {
-    size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
-    if (line.ends_with('\r'))
-      line.remove_suffix(1);
-    if (line.empty())
-      continue;
-    o.server.keys.emplace_back(line);
-    ++count;
-  }
-  if (count == 0)
+  Result<std::string> text = readTextFile(o.keyFile);
+  if (!text)
+    return text.status().withContext(strCat("--api-key-file ", o.keyFile));
+  std::vector<std::string> keys = linesOf(*text);
+  if (keys.empty())
     return invalidArgument(
         strCat("expected keys in --api-key-file ", o.keyFile, ", got none"));
+  for (std::string &key : keys)
+    o.server.keys.push_back(std::move(key));
   return okStatus();
 }
 

@@ -8,12 +8,12 @@
 #include "tools/mtp-tune/DraftHead.h"
 #include "tools/support/DrafterCheck.h"
 #include "tools/support/PromptText.h"
+#include "tools/support/TextFile.h"
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <set>
 
 using namespace mtp;
@@ -143,11 +143,11 @@ Result<std::vector<Prompt>> tune::readLines(const Model &model,
   if (!tokenizer)
     return failedPrecondition("--prompts: expected an artifact with a "
                               "tokenizer, got none");
-  std::ifstream file(path);
-  if (!file)
-    return notFound(strCat("--prompts: expected a file, got ", path));
+  Result<std::string> text = readTextFile(path);
+  if (!text)
+    return text.status().withContext(strCat("--prompts: ", path));
   std::vector<Prompt> prompts;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string &line : linesOf(*text)) {
     Prompt prompt;
     size_t tab = line.find('\t');
     if (profile::isKindName(line.substr(0, tab)) && tab != std::string::npos) {

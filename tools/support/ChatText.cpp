@@ -1,8 +1,8 @@
 //===- ChatText.cpp - The chat template that a tool uses ------------------===//
 
 #include "tools/support/ChatText.h"
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
+#include "tools/support/TextFile.h"
 
 #include <optional>
 
@@ -29,11 +29,10 @@ mtp::loadChatTemplate(const Model &model, const Tokenizer *tokenizer,
   else if (tokenizer)
     addTokens(*tokenizer, source);
   if (!file.empty()) {
-    auto mapped = MappedFile::open(file);
-    if (!mapped)
-      return mapped.status().withContext(strCat("--chat-template ", file));
-    const char *text = reinterpret_cast<const char *>((*mapped)->data());
-    source.templates = {{"default", std::string(text, (*mapped)->size())}};
+    Result<std::string> text = readTextFile(file);
+    if (!text)
+      return text.status().withContext(strCat("--chat-template ", file));
+    source.templates = {{"default", std::move(*text)}};
   }
   if (source.templates.empty())
     return std::shared_ptr<const ChatTemplate>();

@@ -162,22 +162,34 @@ void mtp::addAlias(CLI::App &app, const std::string &name,
       ->group("");
 }
 
+/// Fails for an empty path. A script may have left a variable unset, and an
+/// empty text would count as no flag.
+static void checkPath(const std::string &name, const std::string &kind,
+                      const std::string &given) {
+  if (kind.starts_with("FILE") && given.empty())
+    mtp::throwExpected(name, "a path", given);
+}
+
 CLI::Option *mtp::addText(CLI::App &app, const std::string &names,
                           std::string &value, const std::string &kind,
                           const std::string &text) {
-  return addOption(app, names, kind, text, /*repeats=*/false,
-                   [&value](const std::string &, const std::string &given) {
-                     value = given;
-                   });
+  return addOption(
+      app, names, kind, text, /*repeats=*/false,
+      [&value, kind](const std::string &name, const std::string &given) {
+        checkPath(name, kind, given);
+        value = given;
+      });
 }
 
 CLI::Option *mtp::addTexts(CLI::App &app, const std::string &names,
                            std::vector<std::string> &values,
                            const std::string &kind, const std::string &text) {
-  return addOption(app, names, kind, text, /*repeats=*/true,
-                   [&values](const std::string &, const std::string &given) {
-                     values.push_back(given);
-                   });
+  return addOption(
+      app, names, kind, text, /*repeats=*/true,
+      [&values, kind](const std::string &name, const std::string &given) {
+        checkPath(name, kind, given);
+        values.push_back(given);
+      });
 }
 
 CLI::Option *mtp::addFlag(CLI::App &app, const std::string &names, bool &flag,

@@ -4,11 +4,10 @@
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonTree.h"
 #include "runtime/json/JsonWriter.h"
+#include "tools/support/TextFile.h"
 
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <random>
 
 using namespace mtp;
@@ -58,12 +57,11 @@ Result<Range> bench::parseRange(const std::string &flag,
 
 Status bench::readPrompts(const std::string &path,
                           std::vector<std::string> &prompts) {
-  std::ifstream file(path);
-  if (!file)
-    return notFound(strCat("cannot read '", path, "': ", std::strerror(errno)));
-  for (std::string line; std::getline(file, line);)
-    if (!line.empty())
-      prompts.push_back(line);
+  Result<std::string> text = readTextFile(path);
+  if (!text)
+    return text.status().withContext(strCat("--prompts: ", path));
+  for (std::string &line : linesOf(*text))
+    prompts.push_back(std::move(line));
   if (prompts.empty())
     return invalidArgument(strCat("--prompts: expected a prompt a line in '",
                                   path, "', got none"));

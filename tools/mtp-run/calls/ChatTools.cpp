@@ -2,10 +2,10 @@
 
 #include "tools/mtp-run/calls/ChatTools.h"
 
-#include "runtime/artifact/MappedFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonTree.h"
 #include "runtime/json/JsonWriter.h"
+#include "tools/support/TextFile.h"
 
 using namespace mtp;
 
@@ -21,13 +21,11 @@ Result<ChatTools> mtp::readChatTools(const std::string &file,
                                      const ChatTemplate &chat,
                                      std::optional<ToolFormat> format) {
   std::string context = strCat("--tools ", file);
-  auto mapped = MappedFile::open(file);
-  if (!mapped)
-    return mapped.status().withContext(context);
-  std::string_view text(reinterpret_cast<const char *>((*mapped)->data()),
-                        (*mapped)->size());
+  Result<std::string> text = readTextFile(file);
+  if (!text)
+    return text.status().withContext(context);
   JsonTree tree;
-  Status parsed = tree.parse(text);
+  Status parsed = tree.parse(*text);
   if (!parsed.isOk())
     return parsed.withContext(context);
   simdjson::dom::element list = tree.root();

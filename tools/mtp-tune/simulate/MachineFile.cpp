@@ -3,13 +3,12 @@
 #include "tools/mtp-tune/simulate/MachineFile.h"
 #include "runtime/core/StrCat.h"
 #include "runtime/json/JsonTree.h"
+#include "tools/support/TextFile.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 
 using namespace mtp;
 using namespace mtp::tune;
@@ -192,13 +191,14 @@ Result<Machine> tune::loadMachine(const std::string &given) {
   std::string path = given, folder = machinesFolder().string();
   if (given.find('/') == given.npos && !std::filesystem::exists(given, error))
     path = strCat(folder, "/", given, ".json");
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
+  Result<std::string> text = readTextFile(path, kMostBytes);
+  if (!text && text.status().code() == StatusCode::NotFound)
     return notFound(strCat("--simulate: expected a file, or the name of a "
                            "machine in ",
                            folder, ", got ", given));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  Result<Machine> machine = parseMachine(text);
+  if (!text)
+    return text.status().withContext(strCat("--simulate: ", path));
+  Result<Machine> machine = parseMachine(*text);
   return machine ? std::move(machine)
                  : Result<Machine>(machine.status().withContext(path));
 }
