@@ -443,4 +443,35 @@ TEST(CApi, InitsStructsOfTheCallersSize) {
   EXPECT_EQ(bytes[kNewer - 1], 0);
   EXPECT_EQ(request->draft_p_min, MTP_DRAFT_P_MIN_DEFAULT);
   mtp_request_init_sized(nullptr, kOlder);
+  // A struct without room for its size stays as it is.
+  std::memset(bytes, 0xab, kNewer);
+  mtp_request_init_sized(request, sizeof(size_t) - 1);
+  for (unsigned char byte : bytes)
+    EXPECT_EQ(byte, 0xab);
+}
+
+TEST(CApi, ChecksTheSizesOfStructs) {
+  mtp_model *model = load();
+  mtp_session *session = create(model);
+  mtp_request request;
+  uint64_t id = 0;
+  for (size_t size : {size_t(0), sizeof(size_t), size_t(4097), SIZE_MAX}) {
+    mtp_request_init(&request);
+    request.size = size;
+    EXPECT_EQ(mtp_session_add(session, &request, &id), MTP_INVALID_ARGUMENT);
+    EXPECT_EQ(mtp_message(),
+              "expected mtp_request as mtp_request_init fills it in, got one "
+              "of size " +
+                  std::to_string(size));
+  }
+  // A library fills in the members that the caller's struct has.
+  mtp_statistics statistics;
+  std::memset(&statistics, 0xab, sizeof(statistics));
+  statistics.size = offsetof(mtp_statistics, output_tokens);
+  EXPECT_EQ(mtp_session_get_statistics(session, &statistics), MTP_OK);
+  EXPECT_EQ(statistics.size, offsetof(mtp_statistics, output_tokens));
+  EXPECT_EQ(statistics.rounds, 0u);
+  EXPECT_EQ(statistics.output_tokens, 0xababababababababu);
+  mtp_session_free(session);
+  mtp_model_free(model);
 }

@@ -2,6 +2,7 @@
 
 #include "runtime/profile/LaunchChoice.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace mtp;
@@ -54,12 +55,30 @@ LaunchChoice choose(const Profile &profile, const MachineCosts &machine,
   return choice ? *choice : LaunchChoice();
 }
 
-double gainOf(const LaunchChoice &choice, uint32_t rounds) {
+LaunchOption optionOf(const LaunchChoice &choice, uint32_t rounds) {
   for (const LaunchOption &option : choice.options)
     if (option.rounds == rounds)
-      return option.gain;
+      return option;
   ADD_FAILURE() << rounds;
-  return 0;
+  return {};
+}
+
+double gainOf(const LaunchChoice &choice, uint32_t rounds) {
+  return optionOf(choice, rounds).gain;
+}
+
+double secondsOf(const LaunchChoice &choice, uint32_t rounds) {
+  return optionOf(choice, rounds).seconds;
+}
+
+/// Returns the seconds of a round of `slots` slots in launches of 32 rounds, if
+/// sequences have `life` rounds and rows of an ended one take `wasted`.
+double secondsOf32(uint32_t slots, double life, double wasted) {
+  double ends = slots / life;
+  double length = (1 - std::pow(1 - ends, 32)) / ends;
+  return (kRound + kSlot * slots + kLaunch / length +
+          ends * (length - 1) / 2 * wasted) *
+         (1 + 1 / life);
 }
 
 } // namespace
@@ -89,6 +108,96 @@ TEST(Launches, AreShorterIfSequencesEndWithinThem) {
   EXPECT_GT(shorter.gain, 1 + shorter.doubt);
 }
 
+TEST(Launches, WasteTheRowsOfEndedSequences) {
+  MachineCosts machine = machineOf(kLaunch);
+  EXPECT_NEAR(secondsOf(choose(loadOf(8, 64), machine), 32),
+              secondsOf32(8, 1.5 * 64, kSlot), 1e-9);
+  // More slots take no less time than fewer: the difference is noise.
+  for (LaunchCost &cost : machine.launches)
+    if (cost.batch == 1)
+      cost.lower = cost.median = cost.upper =
+          kLaunch + cost.rounds * (kRound + kSlot * 9);
+  EXPECT_NEAR(secondsOf(choose(loadOf(8, 64), machine), 32),
+              secondsOf32(8, 1.5 * 64, 0), 1e-9);
+}
+
+// A launch of one round needs no loop, and stands for itself.
+TEST(Launches, OfOneRoundAreApart) {
+  MachineCosts machine = machineOf(kLaunch);
+  for (LaunchCost &cost : machine.launches)
+    if (cost.rounds == 1)
+      cost.lower = cost.median = cost.upper = 5e-4;
+  LaunchChoice choice = choose(loadOf(1, 4096), machine);
+  EXPECT_EQ(secondsOf(choice, 1), 5e-4);
+  EXPECT_NEAR(secondsOf(choice, 32), secondsOf32(1, 1.5 * 4096, 0), 1e-9);
+}
+
+// No launch takes less than no time.
+TEST(Launches, OfFewRoundsAreNoCheaperThanTheirRounds) {
+  MachineCosts machine;
+  machine.launches = {costOf(1, 2, 2e-3), costOf(1, 8, 9e-3)};
+  LaunchChoice choice = choose(loadOf(1, 4096), machine);
+  EXPECT_NEAR(secondsOf(choice, 2), secondsOf(choice, 32), 1e-12);
+}
+
+// Many launches say more than few, up to 64.
+TEST(Launches, CountByTheirNumber) {
+  auto secondsWith = [](uint64_t count) {
+    MachineCosts machine = machineOf(kLaunch);
+    for (LaunchCost &cost : machine.launches) {
+      cost.upper = cost.lower * 1.2;
+      if (cost.rounds == 32) {
+        cost.lower *= 0.9;
+        cost.count = count;
+      }
+    }
+    return secondsOf(choose(loadOf(1, 4096), machine), 32);
+  };
+  EXPECT_LT(secondsWith(64), secondsWith(8));
+  EXPECT_EQ(secondsWith(1000), secondsWith(64));
+}
+
+TEST(Launches, WeighTheShapesOfTheLoad) {
+  MachineCosts machine = machineOf(kLaunch);
+  Profile profile = loadOf(1, 4096);
+  auto seconds = [&] { return secondsOf(choose(profile, machine), 1); };
+  auto single = [](double slots) { return kLaunch + kRound + kSlot * slots; };
+  EXPECT_NEAR(seconds(), single(1), 1e-9);
+  // Between measured numbers of slots.
+  profile.load.rounds = {{{4, 0}, 1000}};
+  EXPECT_NEAR(seconds(), single(4), 1e-9);
+  profile.load.rounds = {{{1, 0}, 10}, {{8, 0}, 30}};
+  EXPECT_NEAR(seconds(), 0.25 * single(1) + 0.75 * single(8), 1e-9);
+  // Shapes beyond the limits of 16 slots and 4 drafts do not count.
+  LaunchCost deep = machine.launches[0];
+  for (uint32_t rounds : {1u, 8u}) {
+    deep.k = 9;
+    deep.rounds = rounds;
+    deep.lower = deep.median = deep.upper = 1e-2 * rounds;
+    machine.launches.push_back(deep);
+  }
+  profile.load.rounds = {{{1, 0}, 10}, {{1, 9}, 9000}, {{20, 0}, 9000}};
+  EXPECT_NEAR(seconds(), single(1), 1e-9);
+}
+
+TEST(Launches, TakeTheTimesOfTheNearestNumberOfDrafts) {
+  MachineCosts machine;
+  for (auto [k, seconds] : {std::pair(0u, 1e-3), std::pair(4u, 3e-3)})
+    for (uint32_t rounds : {1u, 8u}) {
+      LaunchCost cost = costOf(1, rounds, seconds * rounds);
+      cost.k = k;
+      machine.launches.push_back(cost);
+    }
+  auto secondsWith = [&](uint32_t k) {
+    Profile profile = loadOf(1, 4096);
+    profile.load.rounds = {{{1, k}, 1000}};
+    return secondsOf(choose(profile, machine), 1);
+  };
+  EXPECT_EQ(secondsWith(0), 1e-3);
+  EXPECT_EQ(secondsWith(1), 1e-3);
+  EXPECT_EQ(secondsWith(3), 3e-3);
+}
+
 // Each new prompt waits for a round that has begun, unless launches have one.
 TEST(Launches, HaveOneRoundIfPromptsWouldWaitTooLong) {
   EXPECT_EQ(choose(loadOf(1, 4), machineOf(kLaunch)).rounds, 1u);
@@ -110,6 +219,16 @@ TEST(Launches, CountTheAcceptanceOfDrafts) {
   outcomes.tried = {1000, 1000};
   outcomes.accepted = {1000, 1000};
   EXPECT_LT(gainOf(choose(profile, machine), 32), rejected);
+  // A draft counts only after the drafts before it, and from 20 outcomes on.
+  auto gain = [&](std::vector<uint64_t> tried, std::vector<uint64_t> accepted) {
+    outcomes.tried = std::move(tried);
+    outcomes.accepted = std::move(accepted);
+    return gainOf(choose(profile, machine), 32);
+  };
+  EXPECT_NEAR(gain({1000, 500}, {500, 250}), gain({1000, 500}, {750, 0}), 1e-9);
+  EXPECT_EQ(gain({1000, 19}, {500, 19}), gain({1000, 19}, {500, 0}));
+  EXPECT_LT(gain({1000, 20}, {500, 20}), gain({1000, 20}, {500, 0}));
+  EXPECT_EQ(choose(loadOf(1, 1), machine).tokens, 1);
 }
 
 TEST(Launches, StayTheUsualOnesWithinDoubt) {

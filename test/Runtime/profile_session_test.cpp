@@ -9,6 +9,7 @@
 #include "runtime/exec/ProfileCosts.h"
 #include "runtime/exec/SessionProfile.h"
 #include "runtime/profile/ProfileFile.h"
+#include "runtime/profile/ProfileKeys.h"
 #include "runtime/profile/ThreadChoice.h"
 #include "support/FakeLanguage.h"
 #include "support/FakeModel.h"
@@ -433,6 +434,102 @@ TEST_F(ProfiledSession, PlansRoundsByLaunchesOfItsPrograms) {
   for (profile::LaunchCost &cost : machine.launches)
     cost.program ^= 1;
   EXPECT_EQ(planRounds(programs, recorded, machine, limits), 16u);
+}
+
+namespace {
+/// A model whose drafts end by confidence. By its profile each draft takes 0.2
+/// of a step and rows take nothing. The drafter is sure of half of its drafts.
+class EndingSession : public ProfiledSession {
+protected:
+  void writeModel(double least, bool hasLimit = true) {
+    FakeOptions fake = fakeOptions();
+    fake.hasLimit = hasLimit;
+    ArtifactBuilder builder = makeFakeModel(fake);
+    builder.addState("draft_p_min", {builder.envelope.maxBatch},
+                     schema::DType::F32, {.init = least, .input = true});
+    ProfiledSession::write(artifact, builder.finish());
+    auto model = Model::load(artifact);
+    ASSERT_TRUE(model) << model.status().toString();
+    made = {};
+    made.model = SessionProfile::modelKey(**model);
+    made.outcomes.push_back({false, 5, {160'000, 80'000, 40'000, 20'000}, {}});
+    for (uint64_t tried : made.outcomes[0].tried)
+      made.outcomes[0].accepted.push_back(tried / 2);
+    made.confidence.tried[1] = made.confidence.tried[14] = 10'000;
+    made.confidence.accepted[1] = 500;
+    made.confidence.accepted[14] = 9500;
+    addCosts(ModelAccess::file(**model)->artifact().plans[0]);
+  }
+
+  /// Returns the confidence by which the drafts of a session end.
+  float leastOf(const SessionOptions &options) const {
+    ProfiledSession::write(made);
+    auto model = load();
+    EXPECT_TRUE(model) << model.status().toString();
+    if (!model)
+      return -1;
+    auto session = Session::create(*model, options);
+    EXPECT_TRUE(session) << session.status().toString();
+    return session ? (*session)->options().draftPMin.value_or(-1) : -1;
+  }
+
+  profile::Profile made;
+
+private:
+  void addCosts(const Plan &plan) {
+    profile::MachineCosts &machine = made.machines.emplace_back();
+    machine.setKey({profile::processorName(), 1, {}});
+    std::vector<uint64_t> keys = profile::ProgramKeys(plan).all();
+    for (size_t i = 0; i < keys.size(); ++i)
+      for (uint32_t batch : {1, 2}) {
+        const Program &of = plan.programs[i];
+        if (of.kind != schema::ProgramKind::Decode || !of.covers(batch))
+          continue;
+        profile::Cost &cost = machine.costs.emplace_back();
+        cost.program = keys[i];
+        cost.batch = batch;
+        cost.k = of.k;
+        cost.rows = batch * (of.k + 1);
+        cost.lower = cost.median = cost.upper = 1e-3 * (1 + 0.2 * of.k);
+        cost.count = 30;
+      }
+  }
+};
+} // namespace
+
+TEST_F(EndingSession, TakesTheConfidenceThatPays) {
+  writeModel(0);
+  EXPECT_EQ(leastOf(automatic()), 2.0f / 16);
+  // The caller's number stays.
+  SessionOptions options = automatic();
+  options.draftPMin = 0.75f;
+  EXPECT_EQ(leastOf(options), 0.75f);
+  // A single draft takes its pass in any case.
+  options = automatic();
+  options.k = 1;
+  EXPECT_EQ(leastOf(options), 0);
+}
+
+TEST_F(EndingSession, KeepsTheModelsConfidence) {
+  writeModel(0.03125);
+  SessionOptions fixed = automatic();
+  fixed.automaticK = false;
+  EXPECT_EQ(leastOf(fixed), 0.03125f);
+  EXPECT_EQ(leastOf(automatic()), 2.0f / 16);
+  // A confidence that tells nothing.
+  profile::Profile before = made;
+  made.confidence.accepted[1] = 9500;
+  EXPECT_EQ(leastOf(automatic()), 0.03125f);
+  made = before;
+  for (profile::Cost &cost : made.machines[0].costs)
+    cost.program ^= 1;
+  EXPECT_EQ(leastOf(automatic()), 0.03125f);
+  // The model's number is as good as any other between the two confidences.
+  writeModel(0.3125);
+  EXPECT_EQ(leastOf(automatic()), 0.3125f);
+  // Tokens may depend on drafts.
+  writeModel(0.03125, /*hasLimit=*/false);
+  EXPECT_EQ(leastOf(automatic()), 0.03125f);
 }
 
 TEST_F(ProfiledSession, RefusesCostsOfOtherMachinesOnly) {

@@ -359,6 +359,14 @@ TEST(SlotState, TheContractOfRoundsIsChecked) {
             "states[19] 'stop_tokens': expected 4x8xi32 (0: any), got 4x9xi32");
   EXPECT_EQ(message([](auto &a) { stateOf(a, "ring").shape[1] = 1025; }),
             "states[17] 'ring': expected 1 to 1024 rounds, got 1025");
+  // The confidences of a launch have a place for each of 32 rounds.
+  EXPECT_EQ(message([](auto &a) {
+              a.addState("shown_confidence",
+                         {a.envelope.maxBatch, 32, a.envelope.maxK},
+                         schema::DType::F32, {});
+              stateOf(a, "ring").shape[1] = 33;
+            }),
+            "states[17] 'ring': expected 1 to 32 rounds, got 33");
   std::string without = message([](auto &) {});
   EXPECT_NE(without.find("expected an output named 'again'"), std::string::npos)
       << without;

@@ -69,15 +69,66 @@ TEST(ThresholdChoice, DearRowsEndUnsureChains) {
 // With k drafts, of which each is sure with probability 1/2, a chain has
 // 1/2 + 1/4 + .. drafts, and one pass more than drafts that were kept.
 TEST(ThresholdChoice, CountsTokensDraftsAndTime) {
-  auto report = chooseThreshold(chainProfile(50), machineOf(0.2, 0.3),
-                                {.leastK = 3, .mostK = 3, .usual = 0.5});
+  // Drafts of the threshold's own confidence stay.
+  for (double usual : {0.5, 14.0 / 16}) {
+    auto report = chooseThreshold(chainProfile(50), machineOf(0.2, 0.3),
+                                  {.leastK = 3, .mostK = 3, .usual = usual});
+    ASSERT_TRUE(report) << report.status().message();
+    double a = 0.5 * 950 / 1000;
+    EXPECT_EQ(report->usual.k, 3u);
+    EXPECT_NEAR(report->usual.tokens, 1 + a + a * a + a * a * a, 1e-9);
+    EXPECT_NEAR(report->usual.drafts, 0.5 + 0.25 + 0.125, 1e-9);
+    EXPECT_NEAR(report->usual.seconds * 1e3,
+                1 + 0.2 * 0.875 + 0.3 * (1 + 0.5 + 0.25), 1e-3);
+  }
+}
+
+TEST(ThresholdChoice, DraftsAsManyAsTheLimitIfTheyCostLittle) {
+  auto report = chooseThreshold(chainProfile(950), machineOf(0, 0.01),
+                                {.leastK = 1, .mostK = 3});
   ASSERT_TRUE(report) << report.status().message();
-  double a = 0.5 * 950 / 1000;
   EXPECT_EQ(report->usual.k, 3u);
-  EXPECT_NEAR(report->usual.tokens, 1 + a + a * a + a * a * a, 1e-9);
-  EXPECT_NEAR(report->usual.drafts, 0.5 + 0.25 + 0.125, 1e-9);
-  EXPECT_NEAR(report->usual.seconds * 1e3,
-              1 + 0.2 * 0.875 + 0.3 * (1 + 0.5 + 0.25), 1e-3);
+  EXPECT_EQ(report->best.k, 3u);
+}
+
+// A pass runs if any of the slots wants it, and the load weighs the slots.
+TEST(ThresholdChoice, CountsTheSlotsOfALoad) {
+  Profile profile = chainProfile(50);
+  profile.load.slots = {0, 0, 100};
+  auto report = chooseThreshold(profile, machineOf(0.2, 0.3),
+                                {.leastK = 2, .mostK = 2, .usual = 0.5});
+  ASSERT_TRUE(report) << report.status().message();
+  double a = 0.5 * 950 / 1000, passes = 1 + (1 - 1.0 / 16);
+  double time = 1 + 0.2 * (4 * 1.75 - 1) + 0.3 * passes;
+  EXPECT_NEAR(report->usual.gain, (1 + a + a * a) * (1 + 0.2 * 3) / time, 1e-3);
+}
+
+// Outcomes by position may be of more texts than outcomes by confidence.
+TEST(ThresholdChoice, ScalesRatesByPositionToThoseByConfidence) {
+  Profile profile = chainProfile(50);
+  ThresholdLimits limits{.leastK = 1, .mostK = 1, .usual = 0.5};
+  auto tokens = [&](uint64_t accepted) {
+    profile.outcomes[0].accepted.assign(4, accepted);
+    auto report = chooseThreshold(profile, machineOf(0.2, 0.3), limits);
+    EXPECT_TRUE(report) << report.status().message();
+    return report ? report->usual.tokens : 0;
+  };
+  EXPECT_NEAR(tokens(1000), 1 + 0.5 * 0.95, 1e-9);
+  EXPECT_NEAR(tokens(500), 1 + 0.5 * 0.95, 1e-9);
+  // No draft is accepted more often than always.
+  profile.outcomes[0].tried = {2000, 2000, 20'000, 20'000};
+  limits.leastK = limits.mostK = 2;
+  EXPECT_NEAR(tokens(2000), 1 + 0.95 + 0.95 * 0.95, 1e-9);
+}
+
+TEST(ThresholdChoice, PaysFromOnePercentAndTwoDeviationsOn) {
+  ThresholdReport report;
+  report.gain = 1.009;
+  EXPECT_FALSE(report.pays());
+  report.gain = 1.011;
+  EXPECT_TRUE(report.pays());
+  report.doubt = 0.006;
+  EXPECT_FALSE(report.pays());
 }
 
 TEST(ThresholdChoice, NothingIsGainedWithoutCosts) {
@@ -129,6 +180,11 @@ TEST(ThresholdChoice, ErrorsTellWhatIsMissing) {
             "confidence_tried: expected at least 100 drafts of "
             "'hass:chain:confidence', got 0; import with --confidence=0.5 or "
             "any other number, compile, and measure with mtp-tune");
+  profile.confidence.tried[3] = 99;
+  EXPECT_EQ(messageOf(profile).find(
+                "confidence_tried: expected at least 100 drafts of "
+                "'hass:chain:confidence', got 99; "),
+            0u);
   profile = chainProfile(50);
   profile.outcomes.clear();
   EXPECT_EQ(messageOf(profile),
