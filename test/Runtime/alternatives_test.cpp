@@ -126,7 +126,7 @@ TEST(Alternatives, NamesTheKeyAndTheValueOfAWrongOne) {
             key + "value: expected 1 to 8 for cpu-block-rows, and not the "
                   "default 8, got 8");
   EXPECT_EQ(wrong([](Alternative &of) { of.ratio = -1; }),
-            key + "ratio: expected 0.001000 to 1000.000000, got -1.000000");
+            key + "ratio: expected 0.001 to 1000, got -1");
   EXPECT_EQ(wrong([](Alternative &of) { of.pairs = 1; }),
             key + "pairs: expected 2 to 1099511627776, got 1");
   Alternative one = alternativeOf("cpu-block-rows", 4, 0.97);
