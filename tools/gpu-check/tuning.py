@@ -64,7 +64,7 @@ def run(kit, generate):
         path, profile = kit.fill(name), os.path.join(kit.scratch, f"{name}.profile")
         shapes = (["--batch=1,2", "--context=16"] if kit.simulated else
                   ["--batch=1,2,4,8", "--context=512"])
-        tokens, minutes = (2, 10) if kit.simulated else (96, 1)
+        tokens, minutes = (2, 4) if kit.simulated else (96, 1)
         found = json.loads(kit.output(
             "mtp-tune", path, "--device=cuda", "-o", profile, "--json",
             f"--minutes={minutes}", f"--max-tokens={tokens}", *shapes))
