@@ -60,8 +60,9 @@ async function breathe() {
   await new Promise((done) => setTimeout(done));
 }
 
-// Reads the events of a reply. A stream that ends without [DONE] is lost.
-async function readAnswer(reply) {
+// Reads the events of a reply until `signal` aborts. A stream that ends without
+// [DONE] is lost.
+async function readAnswer(reply, signal) {
   let breathed = performance.now(), isDone = false;
   for await (const event of eventsOf(reply)) {
     if (!event) {
@@ -77,6 +78,8 @@ async function readAnswer(reply) {
     // Events of a fast model would keep the loop busy.
     if (performance.now() - breathed > 50) {
       await breathe();
+      // After a stop, events that the browser has already received are dropped.
+      signal.throwIfAborted();
       breathed = performance.now();
     } else if (!showTimer) {
       showTimer = setTimeout(showRunning, 60);
@@ -122,7 +125,7 @@ async function answer(former, message) {
             `Waiting: the server's queue is full, next try in ${wait} s`));
     turn.stats.limit = limit;
     setPhase("Reading the prompt");
-    await readAnswer(reply);
+    await readAnswer(reply, signal);
   } catch (thrown) {
     error = thrown;
     turn.end = thrown.name === "AbortError" ? "stopped" : messageOf(thrown);

@@ -20,12 +20,17 @@ def set_number(browser, name, value):
                 f"document.getElementById('{name}').dispatchEvent(new Event('change'))")
 
 
-def watch_affinity(browser):
-    """Records the conversation id that each completion sends for proxies."""
-    browser.run("const fetched = window.fetch; window.affinities = [];"
+def watch_requests(browser):
+    """Records the conversation id that each completion sends for proxies. While `isEndless` is
+    true, completions ignore the model's end of text: an answer must not end before its stop."""
+    browser.run("const fetched = window.fetch; window.affinities = []; window.isEndless = false;"
                 "window.fetch = (path, options) => {"
-                " if (options.method === 'POST')"
+                " if (options.method === 'POST') {"
                 "  window.affinities.push(options.headers['X-Prefix-Affinity']);"
+                "  if (window.isEndless)"
+                "   options.body = JSON.stringify({...JSON.parse(options.body),"
+                "                                  ignore_eos: true});"
+                " }"
                 " return fetched(path, options); }")
 
 
@@ -144,7 +149,7 @@ def check_page(browser, server):
     browser.open(f"http://127.0.0.1:{server.port}/")
     browser.wait(state_is("ready"), "a page that is ready again")
     check(browser.run(ANSWERS), [expected], "the answer after a reload")
-    watch_affinity(browser)
+    watch_requests(browser)
     # After a stop the server has no sequence. A refused request shows its error.
     long_text = "document.getElementById('input').value"
     browser.run(long_text + " = 'the house '.repeat(20000)")
@@ -155,8 +160,10 @@ def check_page(browser, server):
     browser.picture("error")
     check(browser.run(f"return {long_text}.length"), 200000, "the message that was not answered")
     browser.run(long_text + " = ''")
+    browser.run("window.isEndless = true")
     check_stop(browser, server)
     check_clamp(browser)
+    browser.run("window.isEndless = false")
     check_dark(browser)
     set_number(browser, "max_tokens", 40)
     check_affinity(browser)
