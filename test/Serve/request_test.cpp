@@ -192,12 +192,16 @@ TEST(Request, TakesWholeNumbersAsTheyAreWritten) {
             std::string::npos);
 }
 
-// llama-server's name of the field.
+// llama-server's name of the field, which its clients send to any model.
 TEST(Request, TakesTheConfidenceOfLlamaServer) {
-  GenerationRequest r = parsed(with(R"("speculative.p_min": 0.25)"));
+  ModelFacts ending = facts();
+  ending.endsDrafts = true;
+  GenerationRequest r = parsed(with(R"("speculative.p_min": 0.25)"), ending);
   EXPECT_EQ(r.draftPMin, 0.25f);
   EXPECT_TRUE(r.ignored.empty());
   EXPECT_EQ(sequenceOf(r, facts(), {{1, 2}, ""}, 0, 0).draftPMin, 0.25f);
+  EXPECT_FALSE(parsed(with(R"("speculative.p_min": 0.25)")).draftPMin);
+  EXPECT_EQ(parsed(with(R"("draft_p_min": 0.25)")).draftPMin, 0.25f);
 }
 
 TEST(Request, NamesTheFieldThatIsWrong) {

@@ -236,6 +236,7 @@ static ModelFacts factsOf(const Session &session, const ServeFlags &o,
   facts.vocab = model.envelope()->vocab;
   facts.maxContext = model.envelope()->maxContext;
   facts.maxK = session.options().k;
+  facts.endsDrafts = session.options().draftPMin.has_value();
   facts.slots = session.options().maxSlots;
   facts.hasLogitRules = model.hasLogitRules();
   facts.hasGrammars =

@@ -25,11 +25,10 @@ static MaybeError temperature(std::string_view field,
 static MaybeError topP(std::string_view field, const JsonElement &element,
                        Reading &to) {
   float &value = to.request.sampling.topP;
-  if (MaybeError error = readNumber(field, element, 0, 1, value))
-    return error;
+  MaybeError error = readNumber(field, element, 0, 1, value);
   // A share of 0 keeps the likeliest token, as the smallest share does.
   value = std::max(value, 1e-6f);
-  return std::nullopt;
+  return error;
 }
 
 static MaybeError minP(std::string_view field, const JsonElement &element,
@@ -124,11 +123,10 @@ static MaybeError kind(std::string_view field, const JsonElement &element,
 
 static MaybeError timeout(std::string_view field, const JsonElement &element,
                           Reading &to) {
-  if (MaybeError error = readNumber(field, element, 0, 1e6, to.request.timeout))
-    return error;
-  if (to.request.timeout == 0)
+  MaybeError error = readNumber(field, element, 0, 1e6, to.request.timeout);
+  if (!error && to.request.timeout == 0)
     return expected(field, "seconds above 0", element);
-  return std::nullopt;
+  return error;
 }
 
 static MaybeError answers(std::string_view field, const JsonElement &element,
@@ -156,7 +154,12 @@ static MaybeError drafts(std::string_view field, const JsonElement &element,
 
 static MaybeError draftPMin(std::string_view field, const JsonElement &element,
                             Reading &to) {
-  return readNumber(field, element, 0, 1, to.request.draftPMin.emplace());
+  float least = 0;
+  MaybeError error = readNumber(field, element, 0, 1, least);
+  // Clients of llama-server send its name to any model.
+  if (!error && (field == "draft_p_min" || to.facts.endsDrafts))
+    to.request.draftPMin = least;
+  return error;
 }
 
 static MaybeError stop(std::string_view field, const JsonElement &element,

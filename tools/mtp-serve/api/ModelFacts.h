@@ -26,6 +26,8 @@ struct ModelFacts {
   /// Limits of the session: drafts per round, and sequences at a time.
   uint32_t maxK = 0;
   uint32_t slots = 0;
+  /// Whether drafts may end by confidence.
+  bool endsDrafts = false;
   /// Whether requests may have LogitRules.
   bool hasLogitRules = false;
   /// Whether requests may have grammars: the model masks tokens, and has a
