@@ -378,6 +378,24 @@ def check_stop(page):
     browser.run("document.getElementById('input').value = ''")
 
 
+def check_stop_of_received(page):
+    """Checks that a stop drops events that the browser has already received."""
+    page.new()
+    # The reply arrives whole, and the user stops after its first text.
+    page.browser.run("const fetched = window.fetch, now = performance.now.bind(performance);"
+                     "let ticks = 0;"
+                     "performance.now = () => now() + 100 * ++ticks;"
+                     "breathe = async () => { if (running.turn.content) stop(); };"
+                     "window.fetch = async (path, options) => {"
+                     " const reply = await fetched(path, options);"
+                     " return options.method === 'POST' ? new Response(await reply.text()) : reply;"
+                     "}")
+    page.send("one", Answer("a ", "b ", "c "))
+    page.wait_state("stopped")
+    check(page.turns()[-1], ["assistant", "a "], "the answer up to its stop")
+    page.open()
+
+
 def check_edit(page):
     """Checks edit and regenerate, and the turns that they send."""
     browser = page.browser
@@ -497,8 +515,8 @@ with PageServer(sys.argv[1]) as fake, \
     tested = Page(chromium, fake)
     tested.open()
     for part in (check_units, check_hostile, check_looks, check_keyboard, check_settings,
-                 check_system, check_ends, check_clamp, check_stop, check_edit, check_copy,
-                 check_conversations, check_template):
+                 check_system, check_ends, check_clamp, check_stop, check_stop_of_received,
+                 check_edit, check_copy, check_conversations, check_template):
         part(tested)
     allowed = ("status of 400", "status of 429", "status of 500", "status of 503")
     check([line for line in chromium.log() if not any(text in line for text in allowed)], [],
